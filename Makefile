@@ -1,0 +1,35 @@
+# make run | test | setup | lint | bench
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+STAMP := $(VENV)/.installed
+
+.PHONY: run test setup lint bench soak lock clean
+
+run: setup
+	@PATH="$(BIN):$$PATH" sh scripts/demo.sh
+
+test: setup
+	$(BIN)/python -m pytest -q -n 2 --dist loadfile
+
+setup: $(STAMP)
+
+$(STAMP): requirements.lock pyproject.toml
+	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes -r requirements.lock
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation --editable .
+	touch $(STAMP)
+
+lint: setup
+	$(BIN)/ruff format --check .
+	$(BIN)/ruff check .
+	$(BIN)/mypy
+
+bench: setup
+	$(BIN)/python -m benchmarks
+
+lock:
+	$(BIN)/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-header --no-annotate --all-extras --group dev --output-file requirements.lock pyproject.toml
+
+clean:
+	rm -rf $(VENV) .recollect build dist

@@ -1,0 +1,88 @@
+"""`python -m benchmarks`: measures Recollect beside its bare parts and prints one report.
+
+A run of everything is kept in benchmarks/results.json and docs/benchmarks.md; one of some parts or sizes is only printed.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+from argparse import ArgumentParser, ArgumentTypeError, Namespace
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+from . import parts
+from .machine import apart, described
+from .passages import read_texts
+from .report import publish, tables
+
+HERE = Path(__file__).parent
+RESULTS = HERE / "results.json"
+PAGE = HERE.parent / "docs" / "benchmarks.md"
+SIZES = {"10k": 10_000, "100k": 100_000, "1m": 1_000_000}
+PARTS = ("query", "index", "start")
+START_SIZE = SIZES["100k"]
+
+
+def main() -> None:
+    args = _arguments()
+    results: dict[str, Any] = {
+        "date": datetime.now(UTC).date().isoformat(),
+        "machine": described(),
+        "model": parts.embedder().model_id,
+        "text": read_texts(args.text).source,
+    }
+    if "query" in args.parts:
+        results["query"] = [_query(size, args) for size in args.sizes]
+    if "index" in args.parts:
+        _say("indexing")
+        results["index"] = {kind: apart(parts.index, kind, args.text) for kind in parts.INDEX_KINDS}
+    if "start" in args.parts:
+        _build(START_SIZE, args, only_missing=True)
+        _say("starting from the shell")
+        results["start"] = parts.start(START_SIZE, args.text)
+    print(tables(results))
+    if args.parts == list(PARTS) and args.sizes == list(SIZES.values()) and not args.reuse:
+        RESULTS.write_text(json.dumps(results, indent=2) + "\n", encoding="utf-8")
+        publish(PAGE, results)
+
+
+def _arguments() -> Namespace:
+    parser = ArgumentParser(prog="python -m benchmarks", description=__doc__)
+    parser.add_argument("--sizes", type=_sizes, default=list(SIZES.values()), help=f"some of {','.join(SIZES)}, or numbers")
+    parser.add_argument("--parts", type=_parts, default=list(PARTS), help=f"some of {','.join(PARTS)}")
+    parser.add_argument("--text", type=Path, default=HERE.parents[1] / "shared" / "data", help="a folder of data sets: */corpus.jsonl")
+    parser.add_argument("--reuse", action="store_true", help="ask the stores that an earlier run left, instead of building them again")
+    return parser.parse_args()
+
+
+def _sizes(text: str) -> list[int]:
+    return [SIZES[name] if name in SIZES else int(name) for name in text.lower().split(",")]
+
+
+def _parts(text: str) -> list[str]:
+    chosen = text.split(",")
+    if unknown := sorted(set(chosen) - set(PARTS)):
+        raise ArgumentTypeError(f"there is no part {unknown[0]!r}: use {', '.join(PARTS)}")
+    return chosen
+
+
+def _query(size: int, args: Namespace) -> dict[str, Any]:
+    rows_per_s = _build(size, args, only_missing=args.reuse)
+    _say(f"asking {size:,} chunks")
+    return apart(parts.ask, size, args.text) | {"rows_per_s": rows_per_s}
+
+
+def _build(size: int, args: Namespace, *, only_missing: bool) -> float | None:
+    if only_missing and parts.store_of(size).exists():
+        return None
+    return apart(parts.build, size, args.text)
+
+
+def _say(what: str) -> None:
+    print(what, file=sys.stderr)
+
+
+if __name__ == "__main__":
+    main()

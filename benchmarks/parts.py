@@ -1,0 +1,68 @@
+"""The parts of a run, each made to be called in a process of its own: it finds its text, its vectors and its store by itself."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import islice
+from pathlib import Path
+from typing import Any
+
+from recollect.embed import open_embedder
+from recollect.model import Vector
+from recollect.ports import Embedder
+from recollect.settings import Settings
+
+from . import indexing
+from . import queries as query_part
+from . import start as start_part
+from .build import build as build_store
+from .build import space_of
+from .passages import Texts, passages, queries, read_texts
+from .vectors import REAL, noisy, real_vectors
+
+CACHE = Path(__file__).parent / ".cache"
+QUERIES = 200
+INDEX_KINDS = {"short passages": indexing.short_items, "long Markdown documents": indexing.long_items}
+
+
+def embedder() -> Embedder:
+    """The bundled model, as by default."""
+    return open_embedder("minilm", cache_dir=Settings().cache_dir)
+
+
+def store_of(size: int) -> Path:
+    """Where the store of a size is built."""
+    return CACHE / "stores" / str(size)
+
+
+def _vectors(passage_texts: Sequence[str], model: Embedder) -> Vector:
+    return noisy(real_vectors(passage_texts[:REAL], model, CACHE / "vectors"), len(passage_texts))
+
+
+def _passages(texts: Texts, size: int) -> list[str]:
+    return list(islice(passages(texts), size))
+
+
+def build(size: int, text: Path) -> float:
+    """Build the store of a size; rows a second."""
+    model = embedder()
+    found = _passages(read_texts(text), size)
+    return round(size / build_store(store_of(size), found, _vectors(found, model), space_of(model)))
+
+
+def ask(size: int, text: Path) -> dict[str, Any]:
+    """Query the store of a size."""
+    model, texts = embedder(), read_texts(text)
+    vectors = _vectors(_passages(texts, size), model)
+    kind = "real" if size <= REAL else f"{REAL:,} real, the rest copies with noise"
+    return {"vectors": kind} | query_part.measure(store_of(size), vectors, model, queries(texts, QUERIES))
+
+
+def index(kind: str, text: Path) -> dict[str, float]:
+    """Take in items of a kind."""
+    return indexing.measure(CACHE / "stores" / "index", INDEX_KINDS[kind](read_texts(text)), embedder())
+
+
+def start(size: int, text: Path) -> dict[str, float]:
+    """Ask the store of a size from the shell."""
+    return {"chunks": size} | start_part.measure(store_of(size), queries(read_texts(text), QUERIES))

@@ -1,0 +1,92 @@
+"""The results as tables: for the terminal, and for the page `docs/benchmarks.md`, whose tables stand between two marks."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+BEGIN, END = "<!-- results -->", "<!-- end of results -->"
+Row = tuple[str, Callable[[Any], str]]
+
+
+def tables(results: Mapping[str, Any]) -> str:
+    """Everything that was measured, as Markdown."""
+    parts = [_measured_on(results)]
+    if sizes := results.get("query"):
+        parts.append(
+            _table(["", *(f"{size['chunks']:,} chunks" for size in sizes)], [[name, *map(show, sizes)] for name, show in QUERY_ROWS])
+        )
+    if kinds := results.get("index"):
+        parts.append(_table(INDEX_HEADER, [_index_row(name, kind) for name, kind in kinds.items()]))
+    if start := results.get("start"):
+        parts.append(
+            f"`recollect search` from the shell, {start['chunks']:,} chunks: {start['p50_s']:.2f} s (p50 of {start['runs']} runs)."
+        )
+    return "\n\n".join(parts)
+
+
+def _measured_on(results: Mapping[str, Any]) -> str:
+    machine = results["machine"]
+    return (
+        f"Measured on {results['date']}: {machine['processor']}, {machine['cores']} cores, Python {machine['python']}, "
+        f"load {machine['load_at_start']} at the start. Text: {results['text']}. Model: {results['model']}."
+    )
+
+
+def _both(stage: str) -> Callable[[Any], str]:
+    return lambda size: f"{_pair(size['ms'], stage)} · {_pair(size['limit_ms'], stage)}"
+
+
+def _ours(stage: str) -> Callable[[Any], str]:
+    return lambda size: _pair(size["ms"], stage)
+
+
+def _pair(timing: Mapping[str, Mapping[str, float]], stage: str) -> str:
+    return f"{timing[stage]['p50']:.1f} / {timing[stage]['p95']:.1f}" if stage in timing else "-"
+
+
+def ratio(size: Mapping[str, Any], percentile: str) -> float:
+    """A query's time as a multiple of the limit's."""
+    return float(size["ms"]["total"][percentile] / size["limit_ms"]["total"][percentile])
+
+
+QUERY_ROWS: Sequence[Row] = (
+    ("**query**, p50 / p95 ms", _ours("total")),
+    ("the limit: bare embedder + Tantivy + FAISS", lambda size: _pair(size["limit_ms"], "total")),
+    ("**times the limit**, p50 / p95", lambda size: f"{ratio(size, 'p50'):.2f} / {ratio(size, 'p95'):.2f}"),
+    ("embed · bare", _both("embed")),
+    ("text (beside embed) · bare", _both("text")),
+    ("vector · bare", _both("vector")),
+    ("fuse", _ours("fuse")),
+    ("show: look-up, snippets, evidence", _ours("show")),
+    ("rest: parsing, threads, contracts", _ours("rest")),
+    ("vector recall@50", lambda size: f"{size['recall_at_50']:.3f}"),
+    ("vectors", lambda size: size["vectors"]),
+    ("written, rows/s", lambda size: f"{size['rows_per_s']:,.0f}" if size["rows_per_s"] else "-"),
+    ("memory, MB: own + mapped files", lambda size: _memory(size["memory_mb"])),
+    ("disk, bytes/chunk", lambda size: f"{size['disk_bytes_per_chunk']:,}"),
+)
+INDEX_HEADER = ["indexing", "items", "chunks", "chunks/s", "bare embedder, chunks/s", "share of it"]
+
+
+def _memory(memory: Mapping[str, float]) -> str:
+    return f"{memory['own']:,.0f} + {memory['with_mapped_files'] - memory['own']:,.0f}"
+
+
+def _index_row(name: str, kind: Mapping[str, float]) -> list[str]:
+    rates = [f"{kind[key]:,.0f}" for key in ("items", "chunks", "chunks_per_s", "embedder_chunks_per_s")]
+    return [name, *rates, f"**{kind['ratio']:.2f}**"]
+
+
+def _table(header: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
+    lines = [header, ["---"] * len(header), *rows]
+    return "\n".join(f"| {' | '.join(line)} |" for line in lines)
+
+
+def publish(page: Path, results: Mapping[str, Any]) -> None:
+    """Put the tables into the page."""
+    text = page.read_text(encoding="utf-8")
+    before, _, rest = text.partition(BEGIN)
+    _, _, after = rest.partition(END)
+    page.write_text(f"{before}{BEGIN}\n\n{tables(results)}\n\n{END}{after}", encoding="utf-8")

@@ -1,0 +1,25 @@
+"""How long `recollect search` takes from the shell, the start of its process included, on a warm disk."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from statistics import median
+from time import perf_counter
+
+RUNS = 11
+
+
+def measure(folder: Path, queries: Sequence[str]) -> dict[str, float]:
+    """Seconds over several runs, after one that warms the disk."""
+    seconds = [_run(folder, query) for query in queries[: RUNS + 1]][1:]
+    return {"runs": len(seconds), "p50_s": round(median(seconds), 3), "max_s": round(max(seconds), 3)}
+
+
+def _run(folder: Path, query: str) -> float:
+    command = [str(Path(sys.executable).with_name("recollect")), "search", "--store", str(folder), "--", query]
+    begin = perf_counter()
+    subprocess.run(command, check=True, stdout=subprocess.DEVNULL)
+    return perf_counter() - begin

@@ -1,0 +1,13 @@
+#!/bin/sh
+# Index this repository's own documents and code, and ask them a question.
+set -eu
+cd "$(dirname "$0")/.."
+question=${1:-"what happens to the search indexes after a crash?"}
+
+echo "\$ recollect index README.md ARCHITECTURE.md docs src"
+recollect index README.md ARCHITECTURE.md docs src
+echo
+echo "\$ recollect search \"$question\" --k 3 --explain"
+recollect search "$question" --k 3 --explain
+echo
+echo "Ask your own: .venv/bin/recollect search \"...\"    What there is: .venv/bin/recollect --help"

@@ -1,0 +1,109 @@
+"""Recollect: one retrieval engine for documents, code, a knowledge graph and memories.
+
+    import recollect
+
+    with recollect.open("./.recollect") as library:
+        library.index("docs")
+        for source in library.search("how are backups encrypted?").candidates:
+            print(source.score, source.source_ref, source.snippet)
+
+Names are loaded when they are first used, so that the command line starts quickly.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from .contracts import CandidateItem, EvidenceChunk, Explanation, RetrievalBundle, RetrievalStats, RoutePart
+    from .errors import (
+        EmbedderError,
+        InvalidInput,
+        MissingExtra,
+        ModelMismatch,
+        NotFound,
+        RecollectError,
+        StoreBusy,
+        StoreDamaged,
+        StoreError,
+        StoreFull,
+        StoreReadOnly,
+        StoreTooNew,
+    )
+    from .library import IndexReport, Library
+    from .model import Edge, Item
+    from .ports import Embedder, Store
+    from .settings import Settings
+    from .sync import SyncLibrary
+
+__version__ = "0.1.0"
+
+_HOMES = {
+    "contracts": ("CandidateItem", "EvidenceChunk", "Explanation", "RetrievalBundle", "RetrievalStats", "RoutePart"),
+    "errors": (
+        "EmbedderError",
+        "InvalidInput",
+        "MissingExtra",
+        "ModelMismatch",
+        "NotFound",
+        "RecollectError",
+        "StoreBusy",
+        "StoreDamaged",
+        "StoreError",
+        "StoreFull",
+        "StoreReadOnly",
+        "StoreTooNew",
+    ),
+    "library": ("IndexReport", "Library"),
+    "model": ("Edge", "Item"),
+    "ports": ("Embedder", "Store"),
+    "settings": ("Settings",),
+    "sync": ("SyncLibrary",),
+}
+_HOME_OF = {name: module for module, names in _HOMES.items() for name in names}
+
+__all__ = [
+    "CandidateItem",
+    "Edge",
+    "Embedder",
+    "EmbedderError",
+    "EvidenceChunk",
+    "Explanation",
+    "IndexReport",
+    "InvalidInput",
+    "Item",
+    "Library",
+    "MissingExtra",
+    "ModelMismatch",
+    "NotFound",
+    "RecollectError",
+    "RetrievalBundle",
+    "RetrievalStats",
+    "RoutePart",
+    "Settings",
+    "Store",
+    "StoreBusy",
+    "StoreDamaged",
+    "StoreError",
+    "StoreFull",
+    "StoreReadOnly",
+    "StoreTooNew",
+    "SyncLibrary",
+    "__version__",
+    "open",
+]
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _HOME_OF:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return getattr(import_module(f".{_HOME_OF[name]}", __name__), name)
+
+
+def open(url: str | Path | None = None, *, scope: str | None = None) -> SyncLibrary:  # noqa: A001
+    """The store at a URL or in a folder, for plain (not async) calls. `Library.open` is the async one."""
+    from .library import Library
+
+    return Library.open(url, scope=scope).sync()

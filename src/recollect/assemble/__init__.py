@@ -1,0 +1,1 @@
+"""From ranked items to what a caller gets."""

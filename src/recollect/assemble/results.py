@@ -1,0 +1,102 @@
+"""The public result of one ranked item: its source, its evidence, and the reason it is there."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from ..contracts import CandidateItem, EvidenceChunk, Explanation, RoutePart
+from ..model import Chunk, Fused, Item, Part, Snippet
+from ..profiles import TEXT, VECTOR
+
+
+@dataclass(frozen=True, slots=True)
+class Result:
+    """A ranked item with everything that is said of it."""
+
+    fused: Fused
+    item: Item
+    folded: tuple[str, ...]
+    chunk: Chunk | None
+    chunk_id: str | None
+    snippet: Snippet
+    snippet_from_chunk: bool
+    lines: tuple[int, int]
+    """The first and the last line that the snippet is on."""
+
+    def part(self, route: str) -> Part | None:
+        return next((part for part in self.fused.parts if part.route == route), None)
+
+
+def candidate(result: Result) -> CandidateItem:
+    """The source."""
+    item, snippet = result.item, result.snippet
+    text, vector = result.part(TEXT), result.part(VECTOR)
+    return CandidateItem(
+        item_id=item.id,
+        kind=item.kind,
+        source=item.source,
+        source_ref=item.source_ref,
+        title=item.title,
+        summary=item.summary,
+        status=item.status,
+        metadata=dict(item.metadata),
+        score=result.fused.score,
+        score_text=text.score if text else None,
+        score_vec=vector.score if vector else None,
+        rank_text=text.rank if text else None,
+        rank_vec=vector.rank if vector else None,
+        snippet=snippet.text or None,
+        snippet_from="unknown" if not snippet.text else "chunk" if result.snippet_from_chunk else "doc",
+        snippet_marks=list(snippet.marks),
+        line_start=result.lines[0] if snippet.text else None,
+        line_end=result.lines[1] if snippet.text else None,
+        duplicates=list(result.folded),
+        why=Explanation(sentence=_sentence(result), parts=[_part(part) for part in result.fused.parts]),
+    )
+
+
+def evidence(results: Sequence[Result]) -> list[EvidenceChunk]:
+    """The chunk that proves each result, where one is known."""
+    return [_evidence(result, result.chunk) for result in results if result.chunk is not None]
+
+
+def _evidence(result: Result, chunk: Chunk) -> EvidenceChunk:
+    text, vector = result.part(TEXT), result.part(VECTOR)
+    anchors = chunk.anchors
+    return EvidenceChunk(
+        item_id=result.item.id,
+        chunk_id=result.chunk_id,
+        text=result.item.text[chunk.start : chunk.end],
+        start_idx=chunk.start,
+        end_idx=chunk.end,
+        token_count=chunk.token_count,
+        score=result.fused.score,
+        score_text=text.score if text else None,
+        score_vec=vector.score if vector else None,
+        heading_path=list(anchors.heading_path) or None,
+        anchors={"line_start": anchors.line_start, "line_end": anchors.line_end, "symbol": anchors.symbol, "parent": anchors.parent},
+    )
+
+
+def _part(part: Part) -> RoutePart:
+    return RoutePart(
+        route=part.route,
+        rank=part.rank,
+        score=part.score,
+        normalised=part.normalised,
+        weight=part.weight,
+        contribution=part.contribution,
+    )
+
+
+_BY_ROUTE = {TEXT: "by its words", VECTOR: "by its meaning"}
+
+
+def _sentence(result: Result) -> str:
+    """Why the item is here, in words."""
+    found = [f"{_BY_ROUTE.get(part.route, f'by {part.route}')} (rank {part.rank})" for part in result.fused.parts if part.rank]
+    sentence = f"found {' and '.join(found)}" if found else "found"
+    if result.folded:
+        sentence += f"; {len(result.folded)} nearly the same folded in"
+    return sentence

@@ -1,0 +1,45 @@
+"""Opens embedders by name; the libraries that run them are imported when a model is first used, not before."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from ..errors import InvalidInput
+from ..ports import Embedder
+from .http import HttpEmbedder, HttpLimits
+from .minilm import bundled_tokens, open_minilm
+from .onnx import ModelFacts, OnnxEmbedder, open_folder
+
+__all__ = ["HttpEmbedder", "HttpLimits", "ModelFacts", "OnnxEmbedder", "open_embedder"]
+
+_ENDPOINTS = {"ollama": "http://localhost:11434/v1", "openai": "https://api.openai.com/v1"}
+_ALLOWED = "'minilm', the path of a model folder, " + " and ".join(f"'{service}:MODEL'" for service in _ENDPOINTS)
+
+
+def open_embedder(
+    name: str,
+    *,
+    cache_dir: Path,
+    threads: int | None = None,
+    base_url: str | None = None,
+    api_key: str | None = None,
+    dim: int | None = None,
+    max_tokens: int | None = None,
+    limits: HttpLimits | None = None,
+) -> Embedder:
+    """The embedder of a name: "minilm", the path of a model folder, "openai:MODEL" or "ollama:MODEL".
+
+    `base_url` points "openai:MODEL" at any server that speaks OpenAI's protocol. Nothing is loaded or asked yet."""
+    if name == "minilm":
+        return open_minilm(cache_dir=cache_dir, threads=threads)
+    service, _, model = name.partition(":")
+    if service in _ENDPOINTS and model:
+        if service == "openai" and base_url is None and not api_key:
+            raise InvalidInput(f"{name!r} needs an API key: give one, or the base_url of a server that asks for none")
+        url = base_url or _ENDPOINTS[service]
+        tokens = bundled_tokens()
+        return HttpEmbedder(model, base_url=url, tokens=tokens, api_key=api_key, dim=dim, max_tokens=max_tokens or 512, limits=limits)
+    folder = Path(name).expanduser()
+    if name and folder.is_dir():
+        return open_folder(folder, threads=threads)
+    raise InvalidInput(f"there is no embedder {name!r}: use {_ALLOWED}")

@@ -1,0 +1,68 @@
+"""Every error Recollect raises on purpose; each message says what is wrong, with the value, and what to do.
+
+RecollectError
+├── InvalidInput          what the caller gave is wrong: a query, a filter, a path, a record, a setting
+├── NotFound              a named thing that is not there
+├── MissingExtra          an optional dependency that is not installed
+├── EmbedderError         a model that cannot be loaded or does not answer
+└── StoreError            the store cannot do what was asked
+    ├── StoreBusy         another process is writing
+    ├── StoreDamaged      the truth itself cannot be read
+    ├── StoreFull         no space left
+    ├── StoreReadOnly     the folder may not be written
+    ├── StoreTooNew       written by a newer version
+    └── ModelMismatch     filled by another embedding model
+"""
+
+from __future__ import annotations
+
+
+class RecollectError(Exception):
+    """The root: catching it catches everything Recollect raises on purpose."""
+
+
+class InvalidInput(RecollectError, ValueError):
+    """What the caller gave is wrong."""
+
+
+class NotFound(RecollectError, LookupError):
+    """A named thing is not there."""
+
+
+class MissingExtra(RecollectError, ImportError):
+    """An optional dependency is not installed."""
+
+    def __init__(self, what: str, extra: str) -> None:
+        super().__init__(f"{what} needs an optional dependency: pip install 'recollect[{extra}]'")
+
+
+class EmbedderError(RecollectError):
+    """A model cannot be loaded, or does not answer."""
+
+
+class StoreError(RecollectError):
+    """The store cannot do what was asked."""
+
+
+class StoreBusy(StoreError):
+    """Another process is writing to the store."""
+
+
+class StoreDamaged(StoreError):
+    """The truth itself cannot be read."""
+
+
+class StoreFull(StoreError):
+    """No space is left where the store lives."""
+
+
+class StoreReadOnly(StoreError):
+    """The store's folder may not be written."""
+
+
+class StoreTooNew(StoreError):
+    """The store was written by a newer version of Recollect."""
+
+
+class ModelMismatch(StoreError):
+    """The store was filled by another embedding model."""

@@ -1,0 +1,1 @@
+"""From candidates to what proves them: chunks and snippets."""

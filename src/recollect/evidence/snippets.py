@@ -1,0 +1,124 @@
+"""Finds the part of a text that shows best why it was found: the window with most of the question's words, and where they are."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from ..analysis import spans
+from ..errors import InvalidInput
+from ..model import Snippet
+from .boundaries import NEWLINE, WORD_START, is_boundary, line_of, safe_cut, sentence_cuts
+
+__all__ = ["line_of", "snippet"]
+
+# Longer spans are looked at up to here: finding the words takes nearly all of the time, 3 ms for this much (3 to 4 MB/s).
+SCAN_CHARS: Final = 10_000
+# How much of a window's spare room may stand before its first match, so that the match is read in its sentence.
+LEAD: Final = 1 / 2
+# A longer run without white space is not a word: an address, encoded data, or a script that writes no spaces.
+LONGEST_WORD: Final = 40
+
+
+@dataclass(frozen=True, slots=True)
+class _Match:
+    start: int
+    end: int
+    term: str
+
+
+def snippet(text: str, query_terms: Collection[str], *, start: int = 0, end: int | None = None, max_chars: int = 360) -> Snippet:
+    """The window of text[start:end] with most distinct terms, then most matches, then the earliest; its beginning where none match."""
+    end = len(text) if end is None else min(end, len(text))
+    if not 0 <= start <= end:
+        raise InvalidInput(f"the span {start!r} to {end!r} is not inside the text: give 0 <= start <= end")
+    if max_chars < 1:
+        raise InvalidInput(f"max_chars is {max_chars!r}: give at least 1")
+    matches = _matches(text, frozenset(query_terms), start, min(end, start + SCAN_CHARS), max_chars)
+    if matches:
+        first, last = _best(matches, max_chars)
+        left, right = _widened(text, first, last, start, end, max_chars)
+    else:
+        left, right = start, _word_end(text, start, start, end, max_chars)
+    left, right = _stripped(text, left, right)
+    return Snippet(text[left:right], left, right, _marks(matches, left, right))
+
+
+def _matches(text: str, terms: Collection[str], start: int, end: int, max_chars: int) -> list[_Match]:
+    """The words of the span that are asked for, in order; one too long for any window is left out."""
+    if not terms:
+        return []
+    found = [_Match(start + first, start + last, term) for term, first, last in spans(text[start:end]) if term in terms]
+    return [match for match in found if match.end - match.start <= max_chars]
+
+
+def _best(matches: Sequence[_Match], max_chars: int) -> tuple[int, int]:
+    """The first and the last offset of the best group of matches that fit in one window."""
+    best, chosen = (0, 0), (0, 0)
+    inside: Counter[str] = Counter()
+    right = 0
+    for left, first in enumerate(matches):
+        while right < len(matches) and matches[right].end - first.start <= max_chars:
+            inside[matches[right].term] += 1
+            right += 1
+        value = (len(inside), right - left)
+        if value > best:
+            best, chosen = value, (first.start, max(match.end for match in matches[left:right]))
+        inside[first.term] -= 1
+        if not inside[first.term]:
+            del inside[first.term]
+    return chosen
+
+
+def _widened(text: str, first: int, last: int, start: int, end: int, max_chars: int) -> tuple[int, int]:
+    """A window around the matches that begins with a sentence, a line or a word."""
+    room = max_chars - (last - first)
+    earliest = max(start, min(first - int(room * LEAD), end - max_chars))
+    left = earliest if earliest == start else _opening(text, earliest, first)
+    return left, _word_end(text, left, last, end, max_chars)
+
+
+def _opening(text: str, earliest: int, latest: int) -> int:
+    """The first place in the span where a sentence or a line begins, else a word, else any whole character."""
+    lines = (found.end() for found in NEWLINE.finditer(text, earliest, latest))
+    sentence = min([*sentence_cuts(text, earliest, latest)[:1], *lines], default=None)
+    if sentence is not None:
+        return sentence
+    word = WORD_START.search(text, earliest, min(latest + 1, earliest + LONGEST_WORD))
+    place = word.start() if word else earliest
+    while place < latest and not is_boundary(text, place):
+        place += 1
+    return place
+
+
+def _word_end(text: str, left: int, least: int, end: int, max_chars: int) -> int:
+    """The last end of a word, or else of a character, that the window allows; never before `least`."""
+    limit = min(end, left + max_chars)
+    if limit == end or text[limit].isspace():
+        return limit
+    floor = max(least, limit - LONGEST_WORD)
+    for place in range(limit, floor, -1):
+        if text[place - 1].isspace():
+            return place
+    return safe_cut(text, least, limit)
+
+
+def _stripped(text: str, left: int, right: int) -> tuple[int, int]:
+    window = text[left:right]
+    if not window.strip():
+        return left, left
+    return left + len(window) - len(window.lstrip()), left + len(window.rstrip())
+
+
+def _marks(matches: Sequence[_Match], left: int, right: int) -> tuple[tuple[int, int], ...]:
+    """The matches inside the window, from its beginning; those that overlap are one."""
+    marks: list[tuple[int, int]] = []
+    for match in matches:
+        if left <= match.start and match.end <= right:
+            first, last = match.start - left, match.end - left
+            if marks and first < marks[-1][1]:
+                first, last = marks[-1][0], max(last, marks.pop()[1])
+            marks.append((first, last))
+    return tuple(marks)

@@ -1,0 +1,181 @@
+"""The write path on one screen: items are cut into chunks, embedded and written, a batch at a time.
+
+While one batch is being embedded, the next is being read and cut and the last is being written.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+from time import monotonic
+
+import numpy as np
+
+from ..analysis import terms
+from ..evidence.chunkers import ChunkSettings, chunk, passage_text
+from ..model import Batch, Chunk, Entry, Item, Passages, Space, Stored, Written
+from ..ports import Embedder, Store
+from ..rank.duplicates import sketch
+
+BATCH_CHUNKS = 512
+"""Chunks embedded and written together: enough to sort by length with little padding, few enough that an interrupt
+loses a few seconds of work."""
+BATCH_ITEMS = 1_000
+BATCH_CHARS = 4_000_000
+
+
+@dataclass(frozen=True, slots=True)
+class Problem:
+    """Something that could not be taken in, and why; the rest went on."""
+
+    ref: str
+    reason: str
+
+
+@dataclass(slots=True)
+class Progress:
+    """How far the work has come; handed to the caller after every batch."""
+
+    items_done: int = 0
+    items_total: int | None = None
+    chunks_embedded: int = 0
+    chunks_reused: int = 0
+    began: float = field(default_factory=monotonic)
+
+    @property
+    def seconds(self) -> float:
+        return monotonic() - self.began
+
+    @property
+    def chunks_per_s(self) -> float:
+        return self.chunks_embedded / self.seconds if self.seconds else 0.0
+
+    @property
+    def seconds_left(self) -> float | None:
+        """By the rate so far; None where the total is unknown or nothing is done yet."""
+        if not self.items_total or not self.items_done:
+            return None
+        return self.seconds / self.items_done * (self.items_total - self.items_done)
+
+
+Report = Callable[[Progress], None]
+
+
+@dataclass(frozen=True, slots=True)
+class Cutter:
+    """Cuts items into chunks and embeds them: the recipe that a vector space is named after."""
+
+    embedder: Embedder
+    settings: ChunkSettings
+    space: Space
+
+    def cut(self, item: Item) -> tuple[Chunk, ...]:
+        return chunk(item, self.embedder.tokens, self.settings)
+
+    def passages(self, items: Sequence[tuple[Item, tuple[Chunk, ...]]]) -> list[Passages]:
+        """Passages of items that have been cut, all embedded together."""
+        vectors = self.embedder.embed([passage_text(item, each) for item, chunks in items for each in chunks])
+        ends = np.cumsum([len(chunks) for _, chunks in items])
+        return [Passages(chunks, part) for (_, chunks), part in zip(items, np.split(vectors, ends[:-1]), strict=True)]
+
+
+async def ingest(
+    store: Store, scope: str, items: Iterable[Item], *, cutter: Cutter | None, progress: Progress, report: Report | None = None
+) -> Written:
+    """Write the items; what was done, by id. What is interrupted leaves whole batches behind."""
+    done: list[Written] = []
+    writing: asyncio.Task[Written] | None = None
+    try:
+        async for batch in _ahead(_batches(items, cutter)):
+            entries = await _entries(store, scope, batch, cutter, progress)
+            if writing:
+                done.append(await writing)
+            writing = asyncio.create_task(store.write(scope, Batch(entries), space=cutter.space if cutter else None))
+            progress.items_done += len(entries)
+            if report:
+                report(progress)
+    finally:
+        if writing:
+            done.append(await asyncio.shield(writing))
+    return Written(
+        added=tuple(item_id for each in done for item_id in each.added),
+        changed=tuple(item_id for each in done for item_id in each.changed),
+        unchanged=tuple(item_id for each in done for item_id in each.unchanged),
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class Prepared:
+    """An item, cut and sketched, before it is embedded."""
+
+    item: Item
+    chunks: tuple[Chunk, ...]
+    fingerprint: bytes
+
+
+def _batches(items: Iterable[Item], cutter: Cutter | None) -> Iterator[list[Prepared]]:
+    batch: list[Prepared] = []
+    chunks = chars = 0
+    for item in items:
+        prepared = Prepared(item, cutter.cut(item) if cutter else (), sketch(terms(item.text)))
+        batch.append(prepared)
+        chunks += len(prepared.chunks)
+        chars += len(item.text)
+        if chunks >= BATCH_CHUNKS or len(batch) >= BATCH_ITEMS or chars >= BATCH_CHARS:
+            yield batch
+            batch, chunks, chars = [], 0, 0
+    if batch:
+        yield batch
+
+
+async def _ahead(batches: Iterator[list[Prepared]]) -> AsyncIterator[list[Prepared]]:
+    """The batches, the next one being made ready on another thread while the caller works on the last."""
+    coming = asyncio.create_task(asyncio.to_thread(next, batches, None))
+    try:
+        while (batch := await coming) is not None:
+            coming = asyncio.create_task(asyncio.to_thread(next, batches, None))
+            yield batch
+    finally:
+        coming.cancel()
+
+
+async def _entries(store: Store, scope: str, batch: list[Prepared], cutter: Cutter | None, progress: Progress) -> list[Entry]:
+    if cutter is None:
+        return [Entry(each.item, None, each.fingerprint) for each in batch]
+    passages = await store.passages(scope, list({each.item.content_hash for each in batch}), cutter.space)
+    progress.chunks_reused += sum(len(passages[each.item.content_hash].chunks) for each in batch if each.item.content_hash in passages)
+    fresh = {each.item.content_hash: each for each in batch if each.chunks and each.item.content_hash not in passages}
+    if fresh:
+        made = await asyncio.to_thread(cutter.passages, [(each.item, each.chunks) for each in fresh.values()])
+        passages |= dict(zip(fresh, made, strict=True))
+        progress.chunks_embedded += sum(len(each.chunks) for each in fresh.values())
+    return [Entry(each.item, passages.get(each.item.content_hash), each.fingerprint) for each in batch]
+
+
+async def reembed(store: Store, cutter: Cutter, *, progress: Progress, report: Report | None = None) -> None:
+    """Move a store to another model or chunker. It answers from the old vectors until the new ones are complete."""
+    scopes = await store.scopes()
+    for scope in scopes:
+        while found := await store.without_passages(scope, cutter.space, BATCH_ITEMS):
+            for batch in _cut_again(found, cutter):
+                made = await asyncio.to_thread(cutter.passages, batch)
+                await store.add_passages(scope, cutter.space, {item.id: each for (item, _), each in zip(batch, made, strict=True)})
+                progress.items_done += len(batch)
+                progress.chunks_embedded += sum(len(chunks) for _, chunks in batch)
+                if report:
+                    report(progress)
+    await store.use_space(cutter.space)
+
+
+def _cut_again(found: Sequence[Stored], cutter: Cutter) -> Iterator[list[tuple[Item, tuple[Chunk, ...]]]]:
+    batch: list[tuple[Item, tuple[Chunk, ...]]] = []
+    chunks = 0
+    for stored in found:
+        batch.append((stored.item, cutter.cut(stored.item)))
+        chunks += len(batch[-1][1])
+        if chunks >= BATCH_CHUNKS:
+            yield batch
+            batch, chunks = [], 0
+    if batch:
+        yield batch

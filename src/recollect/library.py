@@ -1,0 +1,303 @@
+"""The façade, and the only place that wires stores, models and stages together."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Self
+
+from . import ingest, pipeline, settings
+from .contracts import RetrievalBundle
+from .embed import open_embedder
+from .errors import InvalidInput, ModelMismatch, NotFound
+from .evidence.chunkers import ChunkSettings, chunker_id
+from .filters import check
+from .filters import parse as parse_filter
+from .ingest import Cutter, Problem, Progress, files
+from .ingest.records import BadRecord, read_records
+from .model import Batch, Edge, Finding, Item, Known, Space, StoreStatus, Visit
+from .ports import Clock, Embedder, Store
+from .profiles import Blend, Normalize, adjusted
+from .settings import Settings
+from .stores import folder_of, open_store
+from .understand import understand
+
+if TYPE_CHECKING:
+    from .sync import SyncLibrary
+
+MAX_SCOPE_CHARS = 256
+
+
+def now() -> datetime:
+    """The clock of this machine."""
+    return datetime.now(UTC)
+
+
+@dataclass(frozen=True, slots=True)
+class IndexReport:
+    """What came of taking something in."""
+
+    added: int = 0
+    changed: int = 0
+    unchanged: int = 0
+    deleted: int = 0
+    left_out: int = 0
+    chunks_embedded: int = 0
+    chunks_reused: int = 0
+    seconds: float = 0.0
+    problems: list[Problem] = field(default_factory=list)
+
+
+class Library:
+    """One scope of one store, with a model to search it by. Use it as an async context, or `sync()` for plain calls."""
+
+    def __init__(self, store: Store, *, embedder: Embedder | None, scope: str = "default", options: Settings | None = None, clock: Clock = now) -> None:
+        if not scope.strip() or len(scope) > MAX_SCOPE_CHARS:
+            raise InvalidInput(f"the scope is {scope!r:.80}: give a name of 1 to {MAX_SCOPE_CHARS} characters")
+        self.store = store
+        self.embedder = embedder
+        self.scope = scope
+        self.settings = options or Settings()
+        self._clock = clock
+
+    @classmethod
+    def open(
+        cls,
+        url: str | Path | None = None,
+        *,
+        scope: str | None = None,
+        embedder: Embedder | None = None,
+        options: Settings | None = None,
+        create: bool = True,
+        clock: Clock = now,
+    ) -> Self:
+        """Open the store at a URL or in a folder (by default `./.recollect`), and make it if it is not there."""
+        options = options or settings.load()
+        store = open_store(str(url or options.store), options, create=create)
+        return cls(store, embedder=embedder or _embedder(options), scope=scope or options.scope, options=options, clock=clock)
+
+    def sync(self) -> SyncLibrary:
+        """The same library for code that is not async."""
+        from .sync import SyncLibrary
+
+        return SyncLibrary(self)
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        await self.close()
+
+    async def close(self) -> None:
+        """Let go of the store."""
+        await self.store.close()
+
+    # Taking in.
+
+    async def index(
+        self,
+        paths: Sequence[str | Path] | str | Path,
+        *,
+        base: Path | None = None,
+        report: Callable[[Progress], None] | None = None,
+    ) -> IndexReport:
+        """Take in files and folders. Only what changed is read again; what is gone from under the paths leaves the store."""
+        roots = [Path(path) for path in ([paths] if isinstance(paths, str | Path) else paths)]
+        base = base or self._base()
+        known: dict[str, Known] = {}
+        for ref in files.refs(roots, base):
+            known |= await self.store.known(self.scope, files.SOURCE, ref)
+        limit = self.settings.ingest.max_file_bytes
+        survey = await asyncio.to_thread(files.survey, roots, known, base=base, max_bytes=limit)
+        progress = Progress(items_total=len(survey.changed))
+        problems = list(survey.problems)
+        items = files.items(survey.changed, known, scope=self.scope, problems=problems)
+        written = await ingest.ingest(
+            self.store, self.scope, items, cutter=await self._cutter(), progress=progress, report=report
+        )
+        gone = [known[ref].id for ref in survey.gone]
+        deleted = (await self.store.write(self.scope, Batch(delete=gone))).deleted if gone else ()
+        return _report(
+            progress,
+            added=len(written.added),
+            changed=len(written.changed),
+            unchanged=len(survey.unchanged) + len(written.unchanged),
+            deleted=len(deleted),
+            left_out=survey.left_out,
+            problems=problems,
+        )
+
+    async def add(self, items: Iterable[Item], *, report: Callable[[Progress], None] | None = None) -> IndexReport:
+        """Take in items. One with the id of another replaces it."""
+        progress = Progress()
+        written = await ingest.ingest(self.store, self.scope, items, cutter=await self._cutter(), progress=progress, report=report)
+        return _report(progress, added=len(written.added), changed=len(written.changed), unchanged=len(written.unchanged))
+
+    async def add_text(
+        self, text: str, *, item_id: str, title: str | None = None, kind: str = "document", metadata: Mapping[str, Any] | None = None
+    ) -> IndexReport:
+        """Take in one text under an id."""
+        at = self._clock()
+        item = Item(
+            scope=self.scope, id=item_id, text=text, title=title, kind=kind, metadata=metadata or {}, created_at=at, updated_at=at
+        )
+        return await self.add([item])
+
+    async def import_records(
+        self, lines: Iterable[bytes], *, name: str = "records", report: Callable[[Progress], None] | None = None
+    ) -> IndexReport:
+        """Take in JSON Lines, a record each. A bad line is told by number and the rest goes on."""
+        problems: list[Problem] = []
+
+        def good() -> Iterable[Item]:
+            for record in read_records(lines, scope=self.scope, name=name, now=self._clock()):
+                if isinstance(record, BadRecord):
+                    problems.append(Problem(f"{name}:{record.line}:{record.column}", record.reason))
+                else:
+                    yield record
+
+        progress = Progress()
+        written = await ingest.ingest(self.store, self.scope, good(), cutter=await self._cutter(), progress=progress, report=report)
+        return _report(
+            progress, added=len(written.added), changed=len(written.changed), unchanged=len(written.unchanged), problems=problems
+        )
+
+    async def link(self, edges: Iterable[Edge]) -> None:
+        """Keep links between items."""
+        await self.store.write(self.scope, Batch(edges=list(edges)))
+
+    async def reembed(self, *, report: Callable[[Progress], None] | None = None) -> IndexReport:
+        """Move the whole store, every scope of it, to the present model and chunking."""
+        cutter = self._own_cutter()
+        if cutter is None:
+            raise InvalidInput("the model is 'none', which makes no vectors: name one in the setting 'embed.model'")
+        progress = Progress()
+        await ingest.reembed(self.store, cutter, progress=progress, report=report)
+        return _report(progress, changed=progress.items_done)
+
+    # Asking.
+
+    async def search(
+        self,
+        query: str,
+        *,
+        k: int | None = None,
+        where: Mapping[str, Any] | None = None,
+        mode: str | None = None,
+        profile: str | None = None,
+        min_score: float | None = None,
+        min_similarity: float | None = None,
+        facets: Sequence[str] = (),
+        snippet_chars: int = 360,
+        weights: Mapping[str, float] | None = None,
+        blend: Blend | None = None,
+        normalize: Normalize | None = None,
+        rrf_k: int | None = None,
+        depth: int | None = None,
+    ) -> RetrievalBundle:
+        """The k items that answer the query best, with evidence and reasons. From `weights` on: other numbers than the profile's."""
+        defaults = self.settings.search
+        plan = understand(
+            query,
+            scope=self.scope,
+            k=defaults.k if k is None else k,
+            where=where,
+            mode=mode or defaults.mode,
+            profile=adjusted(profile or defaults.profile, weights=weights, blend=blend, normalize=normalize, rrf_k=rrf_k, depth=depth),
+            min_score=min_score,
+            min_similarity=min_similarity,
+            facets=facets,
+            snippet_chars=snippet_chars,
+        )
+        if self.embedder is not None and (space := await self.store.space()):
+            self._check_model(space)
+        return await pipeline.search(self.store, self.embedder, plan)
+
+    async def get(self, item_id: str) -> Item:
+        """The item of this id."""
+        found = await self.store.get(self.scope, [item_id])
+        if not found:
+            raise NotFound(f"there is no item {item_id!r} in scope {self.scope!r}: `recollect search` shows ids")
+        return found[0].item
+
+    async def items(self, where: Mapping[str, Any] | None = None) -> AsyncIterator[Item]:
+        """Every item that passes the filter, in order of id."""
+        condition = parse_filter(where)
+        if condition is not None:
+            check(condition, await self.store.fields(self.scope))
+        async for stored in self.store.scan(self.scope, condition):
+            yield stored.item
+
+    async def delete(self, ids: Sequence[str]) -> list[str]:
+        """Remove items and everything derived from them; the ids of those that were there."""
+        return list((await self.store.write(self.scope, Batch(delete=list(ids)))).deleted)
+
+    async def drop(self) -> int:
+        """Remove the whole scope; how many items went."""
+        return await self.store.drop(self.scope)
+
+    async def walk(self, starts: Sequence[str], *, hops: int = 2, fan_out: int = 20, types: Sequence[str] | None = None) -> list[Visit]:
+        """The items linked to these, nearest first."""
+        return await self.store.walk(self.scope, starts, hops=hops, fan_out=fan_out, types=types)
+
+    async def status(self) -> StoreStatus:
+        """How the store stands."""
+        return await self.store.status(self.scope)
+
+    async def doctor(self, *, repair: bool = False) -> list[Finding]:
+        """Look the store over, and mend what can be mended."""
+        return await self.store.doctor(repair=repair)
+
+    # Models.
+
+    def _own_cutter(self) -> Cutter | None:
+        if self.embedder is None:
+            return None
+        chunking = ChunkSettings(max_tokens=min(self.settings.ingest.chunk_tokens, self.embedder.max_tokens))
+        space = Space(self.embedder.model_id, self.embedder.dim, chunker_id(chunking))
+        return Cutter(self.embedder, chunking, space)
+
+    async def _cutter(self) -> Cutter | None:
+        """How items are cut and embedded, once it is sure that the store's vectors were made the same way."""
+        cutter = self._own_cutter()
+        space = await self.store.space()
+        if cutter and space and space != cutter.space:
+            self._check_model(space)
+            raise ModelMismatch(
+                f"the store was cut by {space.chunker!r}, these settings say {cutter.space.chunker!r}: "
+                "set 'ingest.chunk_tokens' back, or move the store with `recollect index --reembed`"
+            )
+        return cutter
+
+    def _check_model(self, space: Space) -> None:
+        if self.embedder and (space.model, space.dim) != (self.embedder.model_id, self.embedder.dim):
+            raise ModelMismatch(
+                f"the store was filled by the model {space.model!r} and this is {self.embedder.model_id!r}: "
+                "set 'embed.model' to that one, or move the store with `recollect index --reembed`"
+            )
+
+    def _base(self) -> Path:
+        """The folder that references to files are relative to: the one the store lies in, or else the present one."""
+        folder = folder_of(self.store.url)
+        return folder.parent if folder else Path.cwd()
+
+
+def _embedder(options: Settings) -> Embedder | None:
+    if options.embed.model == "none":
+        return None
+    return open_embedder(
+        options.embed.model,
+        cache_dir=options.cache_dir,
+        threads=options.embed.threads,
+        base_url=options.embed.base_url,
+        api_key=options.embed.api_key,
+    )
+
+
+def _report(progress: Progress, **counts: Any) -> IndexReport:
+    return IndexReport(
+        chunks_embedded=progress.chunks_embedded, chunks_reused=progress.chunks_reused, seconds=progress.seconds, **counts
+    )

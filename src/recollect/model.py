@@ -1,0 +1,244 @@
+"""The values that flow through Recollect, all frozen: items, chunks, edges, batches, hits and rankings."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime
+from hashlib import blake2b
+from typing import Any, Literal, NamedTuple, TypeAlias, get_args
+
+import numpy as np
+import numpy.typing as npt
+
+Vector: TypeAlias = npt.NDArray[np.float32]
+"""One unit vector, or a matrix with a unit vector per row."""
+
+Format = Literal["code", "markdown", "text"]
+Status = Literal["draft", "approved", "superseded", "archived"]
+FORMATS: tuple[str, ...] = get_args(Format)
+STATUSES: tuple[str, ...] = get_args(Status)
+
+
+def digest(*parts: str) -> str:
+    """A short, stable name for a sequence of strings (128 bits, hexadecimal)."""
+    state = blake2b(digest_size=16)
+    for part in parts:
+        data = part.encode("utf-8", "surrogatepass")
+        state.update(len(data).to_bytes(8, "little"))
+        state.update(data)
+    return state.hexdigest()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Item:
+    """The canonical thing: a document, a code file, a decision, a memory."""
+
+    scope: str
+    id: str
+    text: str
+    kind: str = "document"
+    format: Format = "text"
+    source: str = "record"
+    source_ref: str | None = None
+    title: str | None = None
+    summary: str | None = None
+    metadata: Mapping[str, Any] = field(default_factory=dict)
+    status: Status = "draft"
+    version: str | None = None
+    created_at: datetime
+    updated_at: datetime
+    importance: float = 0.5
+    entities: tuple[str, ...] = ()
+    stamp: str | None = None
+    """What the source looked like when it was read (size and time of a file), so that a re-index can skip it."""
+    use_count: int = 0
+    last_used_at: datetime | None = None
+    content_hash: str = field(init=False)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "content_hash", digest(self.title or "", self.text))
+
+
+@dataclass(frozen=True, slots=True)
+class Anchors:
+    """Where a chunk stands in its item, so that a citation can be opened. Lines count from 1, both included."""
+
+    line_start: int
+    line_end: int
+    heading_path: tuple[str, ...] = ()
+    symbol: str | None = None
+    parent: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Chunk:
+    """A span of an item, derived and never canonical: its text is `item.text[start:end]`."""
+
+    ordinal: int
+    start: int
+    end: int
+    token_count: int
+    anchors: Anchors
+
+    def id_in(self, item: Item, chunker_id: str) -> str:
+        """The chunk's name: the same text chunked again is the same chunk."""
+        return digest(item.id, item.content_hash, chunker_id, str(self.start), str(self.end))
+
+
+@dataclass(frozen=True, slots=True)
+class Edge:
+    """A typed, directed, weighted link between two items of one scope."""
+
+    source: str
+    type: str
+    target: str
+    weight: float = 1.0
+
+
+@dataclass(frozen=True, slots=True)
+class Space:
+    """What made a store's vectors: a model and a chunker. Vectors of two spaces are never compared."""
+
+    model: str
+    dim: int
+    chunker: str
+
+    @property
+    def id(self) -> str:
+        return digest(self.model, str(self.dim), self.chunker)
+
+
+@dataclass(frozen=True, slots=True)
+class Passages:
+    """The chunks of one item and a unit vector for each, row by row."""
+
+    chunks: tuple[Chunk, ...]
+    vectors: Vector
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """An item with its passages, as a store writes them. Without passages it is found by text alone."""
+
+    item: Item
+    passages: Passages | None = None
+    fingerprint: bytes = b""
+    """A sketch of the words (`rank.duplicates.sketch`), by which near-duplicates are told."""
+
+
+@dataclass(frozen=True, slots=True)
+class Batch:
+    """One atomic change of a scope: what comes, what goes."""
+
+    entries: Sequence[Entry] = ()
+    edges: Sequence[Edge] = ()
+    delete: Sequence[str] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Written:
+    """What a write did, by item id."""
+
+    added: tuple[str, ...] = ()
+    changed: tuple[str, ...] = ()
+    unchanged: tuple[str, ...] = ()
+    deleted: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Hit:
+    """One item of a ranking. `chunk` is the ordinal of the chunk that matched, where the route knows it."""
+
+    id: str
+    score: float
+    chunk: int | None = None
+
+
+Ranking: TypeAlias = tuple[Hit, ...]
+"""Best first, ties by id. Scores of one ranking only compare within it."""
+
+
+class Part(NamedTuple):
+    """What one route gave to a result: `contribution == weight * normalised`. Weights are shares that sum to 1, ranks count from 1."""
+
+    route: str
+    rank: int
+    score: float
+    normalised: float
+    weight: float
+    contribution: float
+
+
+class Fused(NamedTuple):
+    """One result, with a part for each route that found it, by name of route: its score is the sum of their contributions."""
+
+    id: str
+    score: float
+    parts: tuple[Part, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Snippet:
+    """A window of a text, `text == whole[start:end]`, and the words in it that matched, as offsets into the window."""
+
+    text: str
+    start: int
+    end: int
+    marks: tuple[tuple[int, int], ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Stored:
+    """An item as a store hands it back, with what was derived from it at ingest."""
+
+    item: Item
+    fingerprint: bytes = b""
+
+
+@dataclass(frozen=True, slots=True)
+class Known:
+    """What a store remembers of an item that came from a source: enough to tell whether it changed."""
+
+    id: str
+    source_ref: str
+    stamp: str | None
+    content_hash: str
+    created_at: datetime
+
+
+@dataclass(frozen=True, slots=True)
+class Visit:
+    """A node reached by a graph walk, at its shortest distance, with the edges that led there."""
+
+    id: str
+    hops: int
+    path: tuple[Edge, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """One thing `doctor` looked at."""
+
+    check: str
+    ok: bool
+    detail: str
+    repaired: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class StoreStatus:
+    """How a store stands, as `status` shows it."""
+
+    url: str
+    version: int
+    scope: str
+    scopes: int
+    items: int
+    chunks: int
+    edges: int
+    space: Space | None
+    vector_index: str
+    bytes_on_disk: int
+    pending: int
+    """Changes of the scope that the derived indexes have not applied yet."""

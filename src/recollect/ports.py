@@ -1,0 +1,143 @@
+"""What Recollect needs from the outside, as protocols: a store, an embedder, a token counter, a clock.
+
+The laws every store keeps are tests in `recollect.testing`; `stores.reference` is their executable specification.
+"""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Mapping, Sequence
+from datetime import datetime
+from typing import Protocol
+
+import numpy as np
+import numpy.typing as npt
+
+from .filters import Filter
+from .model import Batch, Chunk, Finding, Known, Passages, Ranking, Space, Stored, StoreStatus, Vector, Visit, Written
+from .textquery import Node
+
+
+class Clock(Protocol):
+    """The only source of the current time."""
+
+    def __call__(self) -> datetime: ...
+
+
+class TokenCounter(Protocol):
+    """A real tokenizer, asked only where tokens begin."""
+
+    def starts(self, text: str) -> npt.NDArray[np.int64]:
+        """The character offset at which each token of the text begins, rising."""
+        ...
+
+
+class Embedder(Protocol):
+    """Turns texts into unit vectors. `model_id` names the model and the variant: two variants never share a store."""
+
+    @property
+    def model_id(self) -> str: ...
+
+    @property
+    def dim(self) -> int: ...
+
+    @property
+    def max_tokens(self) -> int:
+        """The longest text the model reads whole."""
+        ...
+
+    @property
+    def tokens(self) -> TokenCounter: ...
+
+    def embed(self, texts: Sequence[str]) -> Vector:
+        """A row for each passage. May block for long: callers run it in a thread."""
+        ...
+
+    def embed_query(self, text: str) -> Vector:
+        """The vector of a question."""
+        ...
+
+
+class Store(Protocol):
+    """Keeps items and everything derived from them. Every call names a scope and sees nothing of another."""
+
+    @property
+    def url(self) -> str: ...
+
+    async def space(self) -> Space | None:
+        """What filled the store's vectors; None while it has none."""
+        ...
+
+    async def use_space(self, space: Space) -> None:
+        """Make `space` the one that is searched, at once, and drop the vectors of every other.
+
+        Fails where an item has passages, but none in `space` (see `without_passages`)."""
+        ...
+
+    async def write(self, scope: str, batch: Batch, *, space: Space | None = None) -> Written:
+        """Apply all of the batch or none of it; when this returns it is durable and can be found.
+
+        An entry replaces the item of its id. Writing the same thing twice changes nothing. Passages belong to
+        `space`, which becomes the store's own if it has none; to fill another one beside it, see `add_passages`."""
+        ...
+
+    async def add_passages(self, scope: str, space: Space, passages: Mapping[str, Passages]) -> None:
+        """Keep passages of another space beside those in use, until `use_space`."""
+        ...
+
+    async def without_passages(self, scope: str, space: Space, limit: int) -> list[Stored]:
+        """Some items that have no passages in this space yet, in order of id."""
+        ...
+
+    async def drop(self, scope: str) -> int:
+        """Remove a scope and everything in it; how many items went."""
+        ...
+
+    async def scopes(self) -> list[str]: ...
+
+    async def get(self, scope: str, ids: Sequence[str]) -> list[Stored]:
+        """The items of these ids that there are, in the order asked."""
+        ...
+
+    def scan(self, scope: str, where: Filter | None = None) -> AsyncIterator[Stored]:
+        """Every item, in order of id."""
+        ...
+
+    async def chunks(self, scope: str, ids: Sequence[str]) -> dict[str, tuple[Chunk, ...]]:
+        """The chunks of these items in the store's space, in order of ordinal."""
+        ...
+
+    async def passages(self, scope: str, content_hashes: Sequence[str], space: Space) -> dict[str, Passages]:
+        """Passages the scope already has for these contents, so that nothing is embedded twice."""
+        ...
+
+    async def known(self, scope: str, source: str, under: str) -> dict[str, Known]:
+        """What came from `source`, by its reference: the reference `under` itself, or one in the folder of that name."""
+        ...
+
+    async def search_text(self, scope: str, query: Node, *, k: int, where: Filter | None = None) -> Ranking:
+        """The k best items by words."""
+        ...
+
+    async def search_vectors(self, scope: str, vector: Vector, *, k: int, where: Filter | None = None) -> Ranking:
+        """The k items nearest to the vector by their best passage or as a whole; scores are `(1 + cosine) / 2`."""
+        ...
+
+    async def fields(self, scope: str) -> dict[str, frozenset[str]]:
+        """The metadata fields there are and what they hold: "text", "number", "boolean"."""
+        ...
+
+    async def facets(self, scope: str, names: Sequence[str], where: Filter | None = None) -> dict[str, dict[str, int]]:
+        """How many items have each value of each field, most first, ties by value."""
+        ...
+
+    async def walk(self, scope: str, starts: Sequence[str], *, hops: int, fan_out: int, types: Sequence[str] | None = None) -> list[Visit]:
+        """Breadth-first over edges in both directions: each node once, nearest first, ties by id.
+
+        From each node at most `fan_out` edges are followed: heaviest first, ties by type and by the other end's id."""
+        ...
+
+    async def status(self, scope: str) -> StoreStatus: ...
+
+    async def doctor(self, *, repair: bool) -> list[Finding]: ...
+
+    async def close(self) -> None: ...

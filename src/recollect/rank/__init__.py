@@ -1,0 +1,1 @@
+"""From several rankings to one."""

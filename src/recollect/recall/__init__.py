@@ -1,0 +1,52 @@
+"""The routes by which items are found, asked at the same time."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Mapping
+from time import perf_counter
+
+from ..model import Ranking
+from ..plan import Plan
+from ..ports import Embedder, Store
+from ..profiles import TEXT, VECTOR
+from ..textquery import Boolean
+
+Timing = dict[str, float]
+
+
+async def recall(store: Store, embedder: Embedder | None, plan: Plan, timing: Timing) -> Mapping[str, Ranking]:
+    """What each route of the plan finds. The text route works while the question is being embedded."""
+    routes = {}
+    if plan.profile.weights.get(TEXT) and plan.query != Boolean():
+        routes[TEXT] = by_text(store, plan, timing)
+    if plan.profile.weights.get(VECTOR) and embedder is not None:
+        routes[VECTOR] = by_vector(store, embedder, plan, timing)
+    found = await asyncio.gather(*routes.values())
+    return dict(zip(routes, found, strict=True))
+
+
+def depth(plan: Plan) -> int:
+    """How many hits a route is asked for: a few more than are shown, so that folding duplicates leaves enough."""
+    return max(plan.profile.depth, plan.k * 2)
+
+
+async def by_text(store: Store, plan: Plan, timing: Timing) -> Ranking:
+    """Items by their words."""
+    begin = perf_counter()
+    found = await store.search_text(plan.scope, plan.query, k=depth(plan), where=plan.where)
+    timing["text"] = perf_counter() - begin
+    return found
+
+
+async def by_vector(store: Store, embedder: Embedder, plan: Plan, timing: Timing) -> Ranking:
+    """Items by their meaning; what is less similar than the plan allows is left out."""
+    begin = perf_counter()
+    vector = await asyncio.to_thread(embedder.embed_query, plan.text)
+    timing["embed"] = perf_counter() - begin
+    begin = perf_counter()
+    found = await store.search_vectors(plan.scope, vector, k=depth(plan), where=plan.where)
+    timing["vector"] = perf_counter() - begin
+    if plan.min_similarity is None:
+        return found
+    return tuple(hit for hit in found if hit.score >= plan.min_similarity)

@@ -1,0 +1,46 @@
+"""Stores by their URL."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+from urllib.parse import unquote
+
+from ..errors import InvalidInput, NotFound
+from ..ports import Store
+
+if TYPE_CHECKING:
+    from ..settings import Settings
+
+SCHEME = "sqlite:///"
+
+
+def folder_of(url: str) -> Path | None:
+    """The folder of an embedded store; None for a store that is a service."""
+    if url.startswith(SCHEME):
+        return Path(unquote(url.removeprefix(SCHEME)))
+    return None if "://" in url else Path(url)
+
+
+def open_store(url: str, options: Settings, *, create: bool = True) -> Store:
+    """The store at a URL, or in a folder."""
+    folder = folder_of(url)
+    if folder is None or not str(folder).strip("."):
+        raise InvalidInput(f"{url!r} names no store: give a folder, or {SCHEME}FOLDER")
+    if not create and not (folder / "recollect.db").exists():
+        raise NotFound(f"there is no store in {str(folder)!r}: make one with `recollect index PATH`, or name another with --store")
+    from .sqlite.store import SqliteStore
+    from .sqlite.vectors import VectorSettings
+
+    chosen = options.vectors
+    given = {
+        "policy": chosen.policy,
+        "exact_below": chosen.exact_below,
+        "hnsw_above": chosen.hnsw_above,
+        "oversample": chosen.oversample,
+        "hnsw_m": chosen.hnsw_m,
+        "ef_construction": chosen.hnsw_ef_construction,
+        "ef_search": chosen.hnsw_ef_search,
+    }
+    vectors = VectorSettings(**{name: value for name, value in given.items() if value is not None})  # type: ignore[arg-type]
+    return SqliteStore(folder, create=create, vectors=vectors, lock_timeout_s=options.lock_timeout_s)

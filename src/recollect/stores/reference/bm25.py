@@ -1,0 +1,69 @@
+"""What a text query means and how well a text answers it: BM25 as in the textbooks, over the terms of `analysis`."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from math import log
+from typing import TypeAlias
+
+from ...analysis import beginnings, query_terms, terms
+from ...model import Item
+from ...textquery import Boolean, Node, Phrase, Prefix, Term
+
+K1 = 1.2
+B = 0.75
+"""BM25 as in the textbooks: how soon repeating a word stops to count, and how much long texts are held back."""
+
+Parts: TypeAlias = tuple[list[str], ...]
+"""The terms of an item's title, text and path. A phrase lies within one of them."""
+
+
+class Corpus:
+    """The texts of a scope, and how well one of them answers a query."""
+
+    def __init__(self, documents: Sequence[Parts]) -> None:
+        self._count = len(documents)
+        self._mean_length = sum(map(_length, documents)) / max(1, len(documents))
+        self._documents_with = Counter(term for parts in documents for term in {term for part in parts for term in part})
+
+    def score(self, query: Node, parts: Parts) -> float | None:
+        """None where the query does not hold."""
+        match query:
+            case Term(text):
+                return self._any(self._weight(parts, [term]) for term in query_terms(text))
+            case Phrase(text):
+                return self._weight(parts, terms(text))
+            case Prefix(text):
+                starts = tuple(beginnings(text))
+                return 1.0 if starts and any(term.startswith(starts) for part in parts for term in part) else None
+            case Boolean(must, should, must_not):
+                needed = [self.score(node, parts) for node in must] or [self._any(self.score(node, parts) for node in should)]
+                if None in needed or any(self.score(node, parts) is not None for node in must_not):
+                    return None
+                extra = self._any(self.score(node, parts) for node in should) if must else None
+                return sum(score for score in needed if score is not None) + (extra or 0.0)
+
+    @staticmethod
+    def _any(scores: Iterable[float | None]) -> float | None:
+        found = [score for score in scores if score is not None]
+        return sum(found) if found else None
+
+    def _weight(self, parts: Parts, sought: Sequence[str]) -> float | None:
+        """BM25 of the terms side by side, which for one term is that of the term."""
+        times = sum(part[at : at + len(sought)] == sought for part in parts for at in range(len(part))) if sought else 0
+        saturation = times * (K1 + 1) / (times + K1 * (1 - B + B * _length(parts) / max(self._mean_length, 1e-9)))
+        return saturation * sum(map(self._rarity, sought)) if times else None
+
+    def _rarity(self, term: str) -> float:
+        having = self._documents_with[term]
+        return log(1 + (self._count - having + 0.5) / (having + 0.5))
+
+
+def parts_of(item: Item) -> Parts:
+    """The terms under which an item is found."""
+    return terms(item.title or ""), terms(item.text), terms(item.source_ref or "")
+
+
+def _length(parts: Parts) -> int:
+    return sum(map(len, parts))

@@ -1,0 +1,342 @@
+"""The meaning of every method of the store port, in plain Python: to be read and compared with, never to be fast.
+
+Everything is in memory. A change builds the next state beside the present one and swaps them, so it happens whole or not at all.
+"""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from collections.abc import AsyncIterator, Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from datetime import UTC, datetime
+
+import numpy as np
+
+from ...errors import InvalidInput, ModelMismatch
+from ...filters import Filter, field_named, matches, metadata_values, type_of, values_of
+from ...model import (
+    Batch,
+    Chunk,
+    Edge,
+    Entry,
+    Finding,
+    Hit,
+    Known,
+    Passages,
+    Ranking,
+    Space,
+    Stored,
+    StoreStatus,
+    Vector,
+    Visit,
+    Written,
+)
+from ...textquery import Node
+from .bm25 import Corpus, parts_of
+
+DECIMALS = 6
+"""Scores are rounded here, so that the last bits of a sum never decide an order."""
+
+
+@dataclass(frozen=True)
+class Scope:
+    """All that is kept of one scope."""
+
+    stored: Mapping[str, Stored] = field(default_factory=dict)
+    passages: Mapping[tuple[Space, str], Passages] = field(default_factory=dict)
+    edges: Mapping[tuple[str, str, str], Edge] = field(default_factory=dict)
+
+    def matching(self, where: Filter | None) -> list[Stored]:
+        """The items that pass the filter, in order of id."""
+        return [entry for _, entry in sorted(self.stored.items()) if where is None or matches(where, entry.item)]
+
+
+@dataclass(frozen=True)
+class State:
+    """All that is kept."""
+
+    space: Space | None = None
+    scopes: Mapping[str, Scope] = field(default_factory=dict)
+
+
+class ReferenceStore:
+    """A store in memory that is right by being simple."""
+
+    def __init__(self) -> None:
+        self._state = State()
+
+    @property
+    def url(self) -> str:
+        return "memory:"
+
+    def _scope(self, scope: str) -> Scope:
+        return self._state.scopes.get(scope, Scope())
+
+    def _swap(self, scope: str, changed: Scope, space: Space | None) -> None:
+        self._state = State(space, {**self._state.scopes, scope: changed})
+
+    # Writing.
+
+    async def write(self, scope: str, batch: Batch, *, space: Space | None = None) -> Written:
+        before = self._scope(scope)
+        entries = {entry.item.id: _checked(entry, scope, space) for entry in batch.entries}
+        edges = {(edge.source, edge.type, edge.target): _checked_edge(edge) for edge in batch.edges}
+        active = self._state.space or (space if any(entry.passages for entry in entries.values()) else None)
+        if active != space and any(entry.passages for entry in entries.values()):
+            raise ModelMismatch(f"the store was filled by {active!r}, not by {space!r}: use that model, or move the store to the other")
+        same = [item_id for item_id, entry in entries.items() if _is_same(before, entry, space)]
+        gone = [item_id for item_id in dict.fromkeys(batch.delete) if item_id in before.stored and item_id not in entries]
+        replaced = {*gone, *entries} - set(same)
+        stored = {item_id: entry for item_id, entry in before.stored.items() if item_id not in gone}
+        passages = {key: found for key, found in before.passages.items() if key[1] not in replaced}
+        for item_id, entry in entries.items():
+            stored[item_id] = Stored(entry.item, entry.fingerprint)
+            if space and entry.passages and entry.passages.chunks:
+                passages[space, item_id] = entry.passages
+        kept = {key: edge for key, edge in before.edges.items() if edge.source not in gone and edge.target not in gone}
+        self._swap(scope, Scope(stored, passages, kept | edges), active)
+        return Written(
+            added=tuple(item_id for item_id in entries if item_id not in before.stored),
+            changed=tuple(item_id for item_id in entries if item_id in before.stored and item_id not in same),
+            unchanged=tuple(same),
+            deleted=tuple(gone),
+        )
+
+    async def drop(self, scope: str) -> int:
+        gone = len(self._scope(scope).stored)
+        self._state = replace(self._state, scopes={name: kept for name, kept in self._state.scopes.items() if name != scope})
+        return gone
+
+    async def scopes(self) -> list[str]:
+        return sorted(name for name, kept in self._state.scopes.items() if kept.stored)
+
+    # Spaces.
+
+    async def space(self) -> Space | None:
+        return self._state.space
+
+    async def add_passages(self, scope: str, space: Space, passages: Mapping[str, Passages]) -> None:
+        before = self._scope(scope)
+        added = {(space, item_id): _kept(found, item_id, space) for item_id, found in passages.items() if item_id in before.stored}
+        filled = {key: found for key, found in {**before.passages, **added}.items() if found.chunks}
+        self._swap(scope, replace(before, passages=filled), self._state.space)
+
+    async def without_passages(self, scope: str, space: Space, limit: int) -> list[Stored]:
+        kept = self._scope(scope)
+        missing = [entry for item_id, entry in sorted(kept.stored.items()) if (space, item_id) not in kept.passages]
+        return [entry for entry in missing if entry.item.text.strip()][:limit]
+
+    async def use_space(self, space: Space) -> None:
+        for scope in self._state.scopes:
+            if missing := await self.without_passages(scope, space, limit=1):
+                raise ModelMismatch(f"item {missing[0].item.id!r} has no vectors of {space.model!r} yet: embed it first")
+        scopes = {
+            name: replace(kept, passages={key: found for key, found in kept.passages.items() if key[0] == space})
+            for name, kept in self._state.scopes.items()
+        }
+        self._state = State(space, scopes)
+
+    async def chunks(self, scope: str, ids: Sequence[str]) -> dict[str, tuple[Chunk, ...]]:
+        own = self._own_passages(scope)
+        return {item_id: own[item_id].chunks for item_id in ids if item_id in own}
+
+    async def passages(self, scope: str, content_hashes: Sequence[str], space: Space) -> dict[str, Passages]:
+        kept = self._scope(scope)
+        found: dict[str, Passages] = {}
+        for item_id, entry in sorted(kept.stored.items()):
+            if entry.item.content_hash in content_hashes and (space, item_id) in kept.passages:
+                found.setdefault(entry.item.content_hash, kept.passages[space, item_id])
+        return found
+
+    def _own_passages(self, scope: str) -> dict[str, Passages]:
+        """The passages that are searched, by item."""
+        return {item_id: found for (space, item_id), found in self._scope(scope).passages.items() if space == self._state.space}
+
+    # Reading.
+
+    async def get(self, scope: str, ids: Sequence[str]) -> list[Stored]:
+        stored = self._scope(scope).stored
+        return [stored[item_id] for item_id in dict.fromkeys(ids) if item_id in stored]
+
+    async def scan(self, scope: str, where: Filter | None = None) -> AsyncIterator[Stored]:
+        for entry in self._scope(scope).matching(where):
+            yield entry
+
+    async def known(self, scope: str, source: str, under: str) -> dict[str, Known]:
+        found: dict[str, Known] = {}
+        for entry in self._scope(scope).matching(None):
+            item = entry.item
+            if item.source == source and item.source_ref is not None and _lies_under(item.source_ref, under):
+                found.setdefault(item.source_ref, Known(item.id, item.source_ref, item.stamp, item.content_hash, item.created_at))
+        return found
+
+    async def fields(self, scope: str) -> dict[str, frozenset[str]]:
+        found: dict[str, set[str]] = {}
+        for entry in self._scope(scope).stored.values():
+            for name, value in metadata_values(entry.item.metadata):
+                found.setdefault(name, set()).add(type_of(value))
+        return {name: frozenset(types) for name, types in found.items()}
+
+    async def facets(self, scope: str, names: Sequence[str], where: Filter | None = None) -> dict[str, dict[str, int]]:
+        found: dict[str, dict[str, int]] = {}
+        for name in names:
+            values = (values_of(field_named(name), entry.item) for entry in self._scope(scope).matching(where))
+            counts = Counter(_shown(value) for own in values for value in own)
+            found[name] = dict(sorted(counts.items(), key=lambda pair: (-pair[1], pair[0])))
+        return found
+
+    async def walk(self, scope: str, starts: Sequence[str], *, hops: int, fan_out: int, types: Sequence[str] | None = None) -> list[Visit]:
+        kept = self._scope(scope)
+        edges = [edge for edge in kept.edges.values() if edge.source != edge.target and (types is None or edge.type in types)]
+        frontier = [Visit(start, 0, ()) for start in sorted(set(starts)) if start in kept.stored]
+        visited = {visit.id: visit for visit in frontier}
+        for hop in range(1, hops + 1):
+            reached: dict[str, Visit] = {}
+            for visit in frontier:
+                for edge in sorted((edge for edge in edges if visit.id in (edge.source, edge.target)), key=_from(visit.id))[:fan_out]:
+                    other = edge.target if edge.source == visit.id else edge.source
+                    if other in kept.stored and other not in visited:
+                        reached.setdefault(other, Visit(other, hop, (*visit.path, edge)))
+            frontier = [reached[node] for node in sorted(reached)]
+            visited |= reached
+        return sorted(visited.values(), key=lambda visit: (visit.hops, visit.id))
+
+    # Searching.
+
+    async def search_text(self, scope: str, query: Node, *, k: int, where: Filter | None = None) -> Ranking:
+        kept = self._scope(scope)
+        corpus = Corpus([parts_of(entry.item) for entry in kept.stored.values()])
+        scores = ((entry.item.id, corpus.score(query, parts_of(entry.item))) for entry in kept.matching(where))
+        return _best((Hit(item_id, score) for item_id, score in scores if score is not None), k)
+
+    async def search_vectors(self, scope: str, vector: Vector, *, k: int, where: Filter | None = None) -> Ranking:
+        own = self._own_passages(scope)
+        unit = _unit(vector, self._state.space.dim if self._state.space else None)
+        return _best((_nearest(e.item.id, own[e.item.id], unit) for e in self._scope(scope).matching(where) if e.item.id in own), k)
+
+    # The store itself.
+
+    async def status(self, scope: str) -> StoreStatus:
+        kept = self._scope(scope)
+        return StoreStatus(
+            url=self.url,
+            version=1,
+            scope=scope,
+            scopes=len(await self.scopes()),
+            items=len(kept.stored),
+            chunks=sum(len(found.chunks) for found in self._own_passages(scope).values()),
+            edges=len(kept.edges),
+            space=self._state.space,
+            vector_index="exact" if self._state.space else "none",
+            bytes_on_disk=0,
+            pending=0,
+        )
+
+    async def doctor(self, *, repair: bool) -> list[Finding]:
+        return [Finding("memory", True, "nothing is derived, so nothing can be damaged")]
+
+    async def close(self) -> None:
+        """Nothing is open."""
+
+
+def _unit(vector: Vector, dim: int | None) -> Vector:
+    """The question's vector at length one. A zero has no direction and stays; it is equally far from everything."""
+    if dim is not None and np.shape(vector) != (dim,):
+        raise InvalidInput(f"the query vector has the shape {np.shape(vector)!r}, not ({dim},): use the model that filled the store")
+    if not np.isfinite(vector).all():
+        raise InvalidInput("the query vector holds a number that is not finite: check the embedding model")
+    return vector / (float(np.linalg.norm(vector)) or 1.0)
+
+
+def _nearest(item_id: str, passages: Passages, unit: Vector) -> Hit:
+    """An item by its best passage, or as a whole where its passages together are nearer."""
+    best, chunk = max((_cosine(row, unit), -at) for at, row in enumerate(passages.vectors))
+    if len(passages.chunks) > 1:
+        total = passages.vectors.sum(axis=0)
+        whole = _cosine(_half(total / max(float(np.linalg.norm(total)), 1e-12)), unit)
+        if whole > best:
+            return Hit(item_id, (1 + whole) / 2)
+    return Hit(item_id, (1 + best) / 2, passages.chunks[-chunk].ordinal)
+
+
+def _cosine(row: Vector, unit: Vector) -> float:
+    """Kept as float16 a unit vector may be a little longer than one."""
+    return min(1.0, max(-1.0, float(row @ unit)))
+
+
+def _best(hits: Iterable[Hit], k: int) -> Ranking:
+    rounded = [replace(hit, score=round(hit.score, DECIMALS)) for hit in hits]
+    return tuple(sorted(rounded, key=lambda hit: (-hit.score, hit.id))[: max(k, 0)])
+
+
+def _half(vectors: Vector) -> Vector:
+    """What is left of vectors when they are kept as float16."""
+    return vectors.astype(np.float16).astype(np.float32)
+
+
+def _checked(entry: Entry, scope: str, space: Space | None) -> Entry:
+    """The entry as it is kept, if it may be."""
+    item = entry.item
+    if item.scope != scope:
+        raise InvalidInput(f"item {item.id!r} is of scope {item.scope!r}, not {scope!r}: write it to its own")
+    if entry.passages and space is None:
+        raise InvalidInput(f"item {item.id!r} has passages: say which space they are of")
+    _refuse_surrogates(item.id, item.title, item.summary, item.text, item.source_ref, item.kind, item.entities, dict(item.metadata))
+    item = replace(
+        item,
+        metadata=json.loads(json.dumps(dict(item.metadata))),
+        created_at=item.created_at.astimezone(UTC),
+        updated_at=item.updated_at.astimezone(UTC),
+        last_used_at=item.last_used_at.astimezone(UTC) if item.last_used_at else None,
+    )
+    return replace(entry, item=item, passages=_kept(entry.passages, item.id, space) if entry.passages and space else None)
+
+
+def _checked_edge(edge: Edge) -> Edge:
+    _refuse_surrogates(edge.source, edge.type, edge.target)
+    return edge
+
+
+def _refuse_surrogates(*values: object) -> None:
+    try:
+        json.dumps(values, ensure_ascii=False).encode()
+    except UnicodeEncodeError as error:
+        raise InvalidInput(f"the text has a lone surrogate ({error.object[error.start]!r}), which is not a character: remove it") from error
+
+
+def _kept(passages: Passages, item_id: str, space: Space) -> Passages:
+    if np.shape(passages.vectors) != (len(passages.chunks), space.dim) or not np.isfinite(passages.vectors).all():
+        raise InvalidInput(f"the vectors of {item_id!r} must be {len(passages.chunks)} rows of {space.dim} numbers, one for each chunk")
+    order = sorted(range(len(passages.chunks)), key=lambda at: passages.chunks[at].ordinal)
+    return Passages(tuple(passages.chunks[at] for at in order), _half(passages.vectors[order]))
+
+
+def _is_same(kept: Scope, entry: Entry, space: Space | None) -> bool:
+    """Whether a reader would see no change but the stamp. Passages follow from the content and the space."""
+    before = kept.stored.get(entry.item.id)
+    had = space is not None and (space, entry.item.id) in kept.passages
+    return before == Stored(replace(entry.item, stamp=before.item.stamp if before else None), entry.fingerprint) and had == bool(
+        entry.passages and entry.passages.chunks
+    )
+
+
+def _lies_under(source_ref: str, under: str) -> bool:
+    return not under or source_ref == under or source_ref.startswith(under.rstrip("/") + "/")
+
+
+def _shown(value: str | float | datetime) -> str:
+    """A value as facets name it: 2024 rather than 2024.0, true rather than 1."""
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    return str(int(value)) if isinstance(value, float) and value.is_integer() else str(value)
+
+
+def _from(node: str) -> Callable[[Edge], tuple[float, str, str, bool]]:
+    """The order in which a node's edges are followed: heaviest first, then by type, other end and direction."""
+
+    def preference(edge: Edge) -> tuple[float, str, str, bool]:
+        outward = edge.source == node
+        return (-edge.weight, edge.type, edge.target if outward else edge.source, not outward)
+
+    return preference

@@ -1,0 +1,1 @@
+"""What the SQL stores share: tables, rows, filters, facets and walks."""

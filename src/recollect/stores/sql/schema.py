@@ -1,0 +1,155 @@
+"""The tables of every SQL store, as SQLAlchemy ORM classes. Every key leads with the scope."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+from typing import Any
+
+from sqlalchemy import JSON, BigInteger, DateTime, Dialect, Float, Index, Integer, LargeBinary, String, Text, TypeDecorator
+from sqlalchemy.orm import DeclarativeBase, Mapped, mapped_column
+
+VERSION = 1
+"""The schema's number. A store with a higher one was written by a newer Recollect."""
+
+
+class UtcTime(TypeDecorator[datetime]):
+    """An aware time, kept in UTC; SQLite forgets the zone, so it is given back here."""
+
+    impl = DateTime(timezone=True)
+    cache_ok = True
+
+    def process_bind_param(self, value: datetime | None, dialect: Dialect) -> datetime | None:
+        return value.astimezone(UTC) if value else None
+
+    def process_result_value(self, value: datetime | None, dialect: Dialect) -> datetime | None:
+        return value.replace(tzinfo=UTC) if value else None
+
+
+class Table(DeclarativeBase):
+    """The root of the mapped classes."""
+
+
+class MetaRow(Table):
+    """Facts about the store itself: its schema version, its last change number."""
+
+    __tablename__ = "meta"
+    name: Mapped[str] = mapped_column(String, primary_key=True)
+    value: Mapped[str] = mapped_column(String)
+
+
+class SpaceRow(Table):
+    """A vector space that chunks belong to; the active one is searched."""
+
+    __tablename__ = "spaces"
+    id: Mapped[str] = mapped_column(String, primary_key=True)
+    model: Mapped[str] = mapped_column(String)
+    dim: Mapped[int] = mapped_column(Integer)
+    chunker: Mapped[str] = mapped_column(String)
+    active: Mapped[bool] = mapped_column(default=False)
+
+
+class ScopeRow(Table):
+    """A scope and the number of its last change, by which derived indexes know whether they are behind."""
+
+    __tablename__ = "scopes"
+    scope: Mapped[str] = mapped_column(String, primary_key=True)
+    change: Mapped[int] = mapped_column(BigInteger)
+
+
+class ItemRow(Table):
+    """An item. `seq` is the number of its present version: it rises with every change and is never used again.
+
+    A blank item has nothing but white space, so it has no chunks."""
+
+    __tablename__ = "items"
+    scope: Mapped[str] = mapped_column(String, primary_key=True)
+    id: Mapped[str] = mapped_column(String, primary_key=True)
+    seq: Mapped[int] = mapped_column(BigInteger)
+    revision: Mapped[str] = mapped_column(String)
+    content_hash: Mapped[str] = mapped_column(String)
+    fingerprint: Mapped[bytes] = mapped_column(LargeBinary)
+    stamp: Mapped[str | None] = mapped_column(String)
+    kind: Mapped[str] = mapped_column(String)
+    format: Mapped[str] = mapped_column(String)
+    source: Mapped[str] = mapped_column(String)
+    source_ref: Mapped[str | None] = mapped_column(String)
+    title: Mapped[str | None] = mapped_column(Text)
+    summary: Mapped[str | None] = mapped_column(Text)
+    status: Mapped[str] = mapped_column(String)
+    version: Mapped[str | None] = mapped_column(String)
+    created_at: Mapped[datetime] = mapped_column(UtcTime)
+    updated_at: Mapped[datetime] = mapped_column(UtcTime)
+    importance: Mapped[float] = mapped_column(Float)
+    use_count: Mapped[int] = mapped_column(Integer)
+    last_used_at: Mapped[datetime | None] = mapped_column(UtcTime)
+    entities: Mapped[list[str]] = mapped_column(JSON)
+    meta: Mapped[dict[str, Any]] = mapped_column("metadata", JSON)
+    blank: Mapped[bool] = mapped_column()
+    text: Mapped[str] = mapped_column(Text)
+
+    __table_args__ = (
+        Index("items_by_seq", "scope", "seq", unique=True),
+        Index("items_by_content", "scope", "content_hash"),
+        Index("items_by_source", "scope", "source", "source_ref"),
+        Index("items_by_kind", "scope", "kind"),
+        Index("items_by_time", "scope", "created_at"),
+    )
+
+
+class FieldRow(Table):
+    """One metadata value of an item, so that filters and facets are index look-ups."""
+
+    __tablename__ = "fields"
+    scope: Mapped[str] = mapped_column(String, primary_key=True)
+    item_id: Mapped[str] = mapped_column(String, primary_key=True)
+    position: Mapped[int] = mapped_column(Integer, primary_key=True)
+    name: Mapped[str] = mapped_column(String)
+    type: Mapped[str] = mapped_column(String)
+    text: Mapped[str | None] = mapped_column(Text)
+    number: Mapped[float | None] = mapped_column(Float)
+
+    __table_args__ = (Index("fields_by_value", "scope", "name", "type", "text", "number", "item_id"),)
+
+
+class ChunkRow(Table):
+    """A chunk of an item in one space, with its vector as float16. Its text is a span of the item's."""
+
+    __tablename__ = "chunks"
+    scope: Mapped[str] = mapped_column(String, primary_key=True)
+    space: Mapped[str] = mapped_column(String, primary_key=True)
+    item_id: Mapped[str] = mapped_column(String, primary_key=True)
+    ordinal: Mapped[int] = mapped_column(Integer, primary_key=True)
+    start: Mapped[int] = mapped_column("start_idx", Integer)
+    end: Mapped[int] = mapped_column("end_idx", Integer)
+    token_count: Mapped[int] = mapped_column(Integer)
+    line_start: Mapped[int] = mapped_column(Integer)
+    line_end: Mapped[int] = mapped_column(Integer)
+    heading_path: Mapped[list[str] | None] = mapped_column(JSON(none_as_null=True))
+    symbol: Mapped[str | None] = mapped_column(String)
+    parent: Mapped[str | None] = mapped_column(String)
+    vector: Mapped[bytes] = mapped_column(LargeBinary)
+
+
+class EdgeRow(Table):
+    """A typed link from one item to another."""
+
+    __tablename__ = "edges"
+    scope: Mapped[str] = mapped_column(String, primary_key=True)
+    source: Mapped[str] = mapped_column(String, primary_key=True)
+    type: Mapped[str] = mapped_column(String, primary_key=True)
+    target: Mapped[str] = mapped_column(String, primary_key=True)
+    weight: Mapped[float] = mapped_column(Float)
+
+    __table_args__ = (Index("edges_by_target", "scope", "target"),)
+
+
+class TombstoneRow(Table):
+    """A version of an item that is gone, and what came after it, kept until every derived index has let go of it."""
+
+    __tablename__ = "tombstones"
+    scope: Mapped[str] = mapped_column(String, primary_key=True)
+    seq: Mapped[int] = mapped_column(BigInteger, primary_key=True)
+    died_at: Mapped[int] = mapped_column(BigInteger)
+    next_seq: Mapped[int | None] = mapped_column(BigInteger)
+
+    __table_args__ = (Index("tombstones_by_next", "scope", "next_seq"),)

@@ -1,0 +1,81 @@
+"""Filters as SQL expressions: column comparisons and sub-queries with bound parameters, never text."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from sqlalchemy import ColumnElement, and_, exists, false, func, not_, or_, select, true
+
+from ...filters import And, Compare, Exists, Field, Filter, Glob, Not, OneOf, Or, Scalar, StartsWith, type_of
+from .schema import FieldRow, ItemRow
+
+
+def holds(where: Filter | None, scope: str, *, per_row: bool) -> ColumnElement[bool]:
+    """The condition on `ItemRow`.
+
+    `per_row` suits checking a few rows that are at hand (a correlated EXISTS); otherwise the condition is built to
+    list every match from the index on values. Both mean the same.
+    """
+    if where is None:
+        return true()
+    return _Compiler(scope, per_row).compile(where)
+
+
+class _Compiler:
+    def __init__(self, scope: str, per_row: bool) -> None:
+        self.scope = scope
+        self.per_row = per_row
+
+    def compile(self, where: Filter) -> ColumnElement[bool]:
+        match where:
+            case And(parts):
+                return and_(true(), *map(self.compile, parts))
+            case Or(parts):
+                return or_(false(), *map(self.compile, parts))
+            case Not(part):
+                return not_(self.compile(part))
+            case Compare(field, relation, value):
+                return self.value(field, lambda column: _relation(column, relation, value), (value,))
+            case OneOf(field, values):
+                return or_(false(), *(self.one_of(field, values, kind) for kind in sorted({type_of(value) for value in values})))
+            case StartsWith(field, prefix):
+                return self.value(field, lambda column: func.substr(column, 1, len(prefix)) == prefix, ("",))
+            case Glob(field, pattern):
+                return self.value(field, lambda column: func.recollect_glob(pattern, column) == 1, ("",))
+            case Exists(field):
+                return self.value(field, lambda column: column.is_not(None), ()) if field.of_item else self.metadata(field, None, true())
+
+    def one_of(self, field: Field, values: Sequence[Scalar], kind: str) -> ColumnElement[bool]:
+        same = [value for value in values if type_of(value) == kind]
+        return self.value(field, lambda column: column.in_(same), same[:1])
+
+    def value(self, field: Field, condition: Any, example: Sequence[Scalar]) -> ColumnElement[bool]:
+        """The condition on whichever column holds the field's values, for values of the example's type."""
+        if field.of_item:
+            column = getattr(ItemRow, field.name)
+            return and_(column.is_not(None), condition(column))
+        kind = type_of(example[0])
+        return self.metadata(field, kind, condition(FieldRow.text if kind == "text" else FieldRow.number))
+
+    def metadata(self, field: Field, kind: str | None, condition: ColumnElement[bool]) -> ColumnElement[bool]:
+        matching = [FieldRow.scope == self.scope, FieldRow.name == field.name, condition]
+        if kind is not None:
+            matching.append(FieldRow.type == kind)
+        if self.per_row:
+            return exists().where(FieldRow.item_id == ItemRow.id, *matching).correlate(ItemRow)
+        return ItemRow.id.in_(select(FieldRow.item_id).where(*matching).correlate(None))
+
+
+def _relation(column: Any, relation: str, value: Scalar) -> ColumnElement[bool]:
+    operand = float(value) if isinstance(value, bool | int) else value
+    match relation:
+        case "gt":
+            return column > operand  # type: ignore[no-any-return]
+        case "gte":
+            return column >= operand  # type: ignore[no-any-return]
+        case "lt":
+            return column < operand  # type: ignore[no-any-return]
+        case "lte":
+            return column <= operand  # type: ignore[no-any-return]
+    return column == operand  # type: ignore[no-any-return]

@@ -1,0 +1,174 @@
+"""The two indexes derived from one scope of the truth, and how they catch up with it.
+
+Each remembers the last change it applied. A missing or damaged one, or one of another model, is built anew.
+"""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, TypeAlias
+
+import numpy as np
+from sqlalchemy import Connection, select
+
+from ...model import Space, digest
+from ..sql.schema import ChunkRow, ItemRow, ScopeRow, TombstoneRow
+from . import text as text_index
+from . import vectors as vector_index
+from .text import TextDoc, TextIndex, TextSettings
+from .vectors import VectorIndex, VectorSettings
+
+ITEMS_PER_PAGE = 2_000
+"""Items of which vectors are held in memory at once while catching up: at 20 chunks of 384 numbers each, about 60 MB."""
+
+ITEM_LEVEL = -1
+"""The ordinal of an item's own vector, the mean of its chunks' vectors, beside those of its chunks."""
+
+NO_LENGTH = 1e-12
+"""Below this a mean is no direction: vectors that cancel out stay near zero instead of becoming noise."""
+
+Numbers: TypeAlias = np.ndarray[Any, np.dtype[Any]]
+Matrix: TypeAlias = np.ndarray[Any, np.dtype[np.float16]]
+
+
+class ScopeIndexes:
+    """The text and the vector index of one scope."""
+
+    def __init__(self, folder: Path, scope: str, *, text: TextSettings, vectors: VectorSettings) -> None:
+        self.scope = scope
+        self.folder = folder / "scopes" / digest(scope)
+        self._text_settings = text
+        self._vector_settings = vectors
+        self._text: TextIndex | None = None
+        self._vectors: tuple[Space, VectorIndex] | None = None
+
+    @property
+    def text(self) -> TextIndex:
+        """The text index. Raises its `Damaged` where it must be built anew."""
+        if self._text is None:
+            self._text = TextIndex.open(self.folder / "text", settings=self._text_settings)
+        return self._text
+
+    def vectors(self, space: Space) -> VectorIndex:
+        """The vector index of a space. Raises its `Damaged` where it must be built anew."""
+        if self._vectors is None or self._vectors[0] != space:
+            opened = VectorIndex.open(self._vector_folder(space), dim=space.dim, settings=self._vector_settings)
+            self._vectors = (space, opened)
+        return self._vectors[1]
+
+    def refresh(self, space: Space | None) -> None:
+        """Load what another process has applied."""
+        self.text.refresh()
+        if space:
+            self.vectors(space).refresh()
+
+    def applied(self, space: Space | None) -> int:
+        """The last change that both indexes have applied."""
+        return min(self.text.applied, self.vectors(space).applied) if space else self.text.applied
+
+    def catch_up(self, connection: Connection, space: Space | None) -> None:
+        """Apply every change of the truth that is missing. The caller holds the writer's lock."""
+        self.refresh(space)
+        change = connection.scalar(select(ScopeRow.change).where(ScopeRow.scope == self.scope)) or 0
+        if self.text.applied < change:
+            dead = self._dead(connection, self.text.applied)
+            self.text.apply(self._documents(connection, self.text.applied), dead.tolist(), change)
+        if space and self.vectors(space).applied < change:
+            self._catch_up_vectors(connection, space, change)
+
+    def rebuild(self, connection: Connection, space: Space | None) -> None:
+        """Forget both indexes and build them from the truth. The caller holds the writer's lock."""
+        self.remove()
+        self.catch_up(connection, space)
+
+    def mend(self, connection: Connection, space: Space | None) -> None:
+        """Build anew whichever index is damaged, then catch up. The caller holds the writer's lock."""
+        try:
+            self.text.refresh()
+        except text_index.Damaged:
+            self._text = None
+            shutil.rmtree(self.folder / "text", ignore_errors=True)
+        if space:
+            try:
+                self.vectors(space).refresh()
+            except vector_index.Damaged:
+                self._vectors = None
+                shutil.rmtree(self._vector_folder(space), ignore_errors=True)
+        try:
+            self.catch_up(connection, space)
+        except (text_index.Damaged, vector_index.Damaged):
+            # What is open here was taken away elsewhere: the scope was dropped, or its indexes rebuilt.
+            self.rebuild(connection, space)
+        self._remove_other_spaces(space)
+
+    def remove(self) -> None:
+        self._text = self._vectors = None
+        if self.folder.exists():
+            shutil.rmtree(self.folder)
+
+    def _remove_other_spaces(self, space: Space | None) -> None:
+        kept = self._vector_folder(space).name if space else None
+        for folder in self.folder.glob("vectors-*"):
+            if folder.name != kept:
+                shutil.rmtree(folder)
+
+    def _vector_folder(self, space: Space) -> Path:
+        return self.folder / f"vectors-{space.id}"
+
+    def _dead(self, connection: Connection, applied: int) -> Numbers:
+        found = connection.scalars(
+            select(TombstoneRow.seq).where(TombstoneRow.scope == self.scope, TombstoneRow.died_at > applied).order_by(TombstoneRow.seq)
+        )
+        return np.fromiter(found, np.int64)
+
+    def _documents(self, connection: Connection, applied: int) -> Iterator[TextDoc]:
+        rows = connection.execution_options(yield_per=500).execute(
+            select(ItemRow.seq, ItemRow.title, ItemRow.source_ref, ItemRow.text)
+            .where(ItemRow.scope == self.scope, ItemRow.seq > applied)
+            .order_by(ItemRow.seq)
+        )
+        return (TextDoc(seq, title, path, text) for seq, title, path, text in rows)
+
+    def _catch_up_vectors(self, connection: Connection, space: Space, change: int) -> None:
+        index = self.vectors(space)
+        dead = self._dead(connection, index.applied)
+        while True:
+            page = connection.scalars(
+                select(ItemRow.seq)
+                .where(ItemRow.scope == self.scope, ItemRow.seq > index.applied)
+                .order_by(ItemRow.seq)
+                .limit(ITEMS_PER_PAGE)
+            ).all()
+            last = len(page) < ITEMS_PER_PAGE
+            upto = change if last else page[-1]
+            seqs, ordinals, vectors = self._rows(connection, space, index.applied, upto)
+            index.apply(seqs=seqs, ordinals=ordinals, vectors=vectors, dead=dead, applied=upto)
+            if last:
+                return
+            dead = dead[:0]
+
+    def _rows(self, connection: Connection, space: Space, after: int, upto: int) -> tuple[Numbers, Numbers, Matrix]:
+        """The index rows of the items of some changes: one for each chunk, and one for an item that has several."""
+        found = connection.execute(
+            select(ItemRow.seq, ChunkRow.ordinal, ChunkRow.vector)
+            .join(ChunkRow, (ChunkRow.scope == ItemRow.scope) & (ChunkRow.item_id == ItemRow.id) & (ChunkRow.space == space.id))
+            .where(ItemRow.scope == self.scope, ItemRow.seq > after, ItemRow.seq <= upto)
+            .order_by(ItemRow.seq, ChunkRow.ordinal)
+        ).all()
+        seqs = np.array([row[0] for row in found], np.int64)
+        ordinals = np.array([row[1] for row in found], np.int32)
+        vectors = np.frombuffer(b"".join(row[2] for row in found), np.float16).reshape(-1, space.dim)
+        items, firsts, counts = np.unique(seqs, return_index=True, return_counts=True)
+        if not (counts > 1).any():
+            return seqs, ordinals, vectors
+        sums = np.add.reduceat(vectors.astype(np.float32), firsts)[counts > 1]
+        means = (sums / np.maximum(np.linalg.norm(sums, axis=1, keepdims=True), NO_LENGTH)).astype(np.float16)
+        several = items[counts > 1]
+        order = np.argsort(np.concatenate([seqs, several]), kind="stable")
+        return (
+            np.concatenate([seqs, several])[order],
+            np.concatenate([ordinals, np.full(len(several), ITEM_LEVEL, np.int32)])[order],
+            np.concatenate([vectors, means])[order],
+        )

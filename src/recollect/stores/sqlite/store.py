@@ -1,0 +1,332 @@
+"""The embedded store: SQLite is the only truth; Tantivy and FAISS follow it and can always be made from it again."""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from functools import partial
+from pathlib import Path
+from typing import Any, ParamSpec, TypeVar
+
+import numpy as np
+from sqlalchemy import Connection, func, select
+
+from ...errors import StoreBusy, StoreReadOnly
+from ...filters import Filter
+from ...model import Batch, Chunk, Finding, Known, Passages, Ranking, Space, Stored, StoreStatus, Vector, Visit, Written
+from ...textquery import Node
+from ..sql import graph, rows
+from ..sql.facets import count_values, known_fields
+from ..sql.schema import VERSION, ChunkRow, EdgeRow, ItemRow, ScopeRow
+from ..sql.where import holds
+from . import text as text_index
+from . import vectors as vector_index
+from .collect import Collector, Found
+from .database import Database, explained
+from .derived import ScopeIndexes
+from .doctor import examine
+from .lock import WriterLock
+from .text import TextSettings
+from .vectors import VectorSettings
+from .write import Writer, active_space
+
+P = ParamSpec("P")
+R = TypeVar("R")
+
+THREADS = 8
+PAGE = 500
+"""Items read at once by a scan."""
+
+
+class SqliteStore:
+    """A folder on this machine: `recollect.db`, and for each scope the indexes derived from it."""
+
+    def __init__(
+        self,
+        folder: Path,
+        *,
+        create: bool = True,
+        text: TextSettings | None = None,
+        vectors: VectorSettings | None = None,
+        lock_timeout_s: float = 30.0,
+    ) -> None:
+        self.folder = folder.absolute()
+        self._text_settings = text or TextSettings()
+        self._vector_settings = vectors or VectorSettings()
+        self._lock_timeout_s = lock_timeout_s
+        self._indexes: dict[str, ScopeIndexes] = {}
+        self._opening = threading.Lock()
+        self._lock = WriterLock(self.folder / "lock")
+        self._db = self._open(create)
+        self._pool = ThreadPoolExecutor(THREADS, thread_name_prefix="recollect")
+
+    def _open(self, create: bool) -> Database:
+        if (self.folder / "recollect.db").exists() or not create:
+            return Database(self.folder, create=False)
+        with explained(self.folder):
+            self.folder.mkdir(parents=True, exist_ok=True)
+            with self._lock.held(self._lock_timeout_s):
+                return Database(self.folder, create=True)
+
+    @property
+    def url(self) -> str:
+        return f"sqlite:///{self.folder}"
+
+    async def close(self) -> None:
+        await self._run(self._db.close)
+        self._pool.shutdown()
+
+    async def _run(self, function: Callable[P, R], *args: P.args, **kwargs: P.kwargs) -> R:
+        return await asyncio.get_running_loop().run_in_executor(self._pool, lambda: function(*args, **kwargs))
+
+    # Writing: one lock, one transaction, then the derived indexes catch up.
+
+    @contextmanager
+    def _writing(self) -> Any:
+        if not self._db.writable:
+            raise StoreReadOnly(f"{self.folder} may not be written: change its permissions, or name another folder with --store")
+        with explained(self.folder), self._lock.held(self._lock_timeout_s):
+            yield
+
+    async def write(self, scope: str, batch: Batch, *, space: Space | None = None) -> Written:
+        return await self._run(self._write, scope, batch, space)
+
+    def _write(self, scope: str, batch: Batch, space: Space | None) -> Written:
+        with self._writing():
+            with self._db.change() as connection:
+                writer = Writer(connection, scope, space)
+                writer.forget_tombstones(self._applied(scope, active_space(connection)))
+                written = writer.write(batch)
+            self._catch_up(scope)
+            return written
+
+    async def add_passages(self, scope: str, space: Space, passages: Mapping[str, Passages]) -> None:
+        def add() -> None:
+            with self._writing(), self._db.change() as connection:
+                Writer(connection, scope, space).add_passages(passages)
+
+        await self._run(add)
+
+    async def use_space(self, space: Space) -> None:
+        def switch() -> None:
+            with self._writing():
+                with self._db.change() as connection:
+                    Writer(connection, "", space).activate()
+                    scopes = list(connection.scalars(select(ScopeRow.scope)))
+                for scope in scopes:
+                    self._catch_up(scope)
+
+        await self._run(switch)
+
+    async def drop(self, scope: str) -> int:
+        def remove() -> int:
+            with self._writing():
+                with self._db.change() as connection:
+                    gone = Writer(connection, scope, None).drop()
+                self._of(scope).remove()
+                return gone
+
+        return await self._run(remove)
+
+    # The derived indexes.
+
+    def _of(self, scope: str) -> ScopeIndexes:
+        with self._opening:
+            if scope not in self._indexes:
+                self._indexes[scope] = ScopeIndexes(self.folder, scope, text=self._text_settings, vectors=self._vector_settings)
+            return self._indexes[scope]
+
+    def _applied(self, scope: str, space: Space | None) -> int:
+        try:
+            return self._of(scope).applied(space)
+        except (text_index.Damaged, vector_index.Damaged):
+            return 0
+
+    def _catch_up(self, scope: str) -> None:
+        with self._db.read() as connection:
+            self._of(scope).mend(connection, active_space(connection))
+
+    def _ready(self, connection: Connection, scope: str) -> tuple[ScopeIndexes, Space | None]:
+        """The scope's indexes, level with the truth unless another process is writing just now."""
+        space = active_space(connection)
+        change = connection.scalar(select(ScopeRow.change).where(ScopeRow.scope == scope)) or 0
+        indexes = self._of(scope)
+        usable = True
+        try:
+            indexes.refresh(space)
+            if indexes.applied(space) >= change or not self._db.writable:
+                return indexes, space
+        except (text_index.Damaged, vector_index.Damaged) as damage:
+            if not self._db.writable:
+                raise StoreReadOnly(
+                    f"an index in {self.folder} is damaged ({damage}): run `recollect doctor --repair` where the folder may be written"
+                ) from damage
+            usable = False
+        return self._level(connection, indexes, space, usable=usable), space
+
+    def _level(self, connection: Connection, indexes: ScopeIndexes, space: Space | None, *, usable: bool) -> ScopeIndexes:
+        """Catch up with what a writer left undone. One that is at work will do it itself: readers do not wait for it."""
+        try:
+            with explained(self.folder), self._lock.held(0 if usable else self._lock_timeout_s):
+                indexes.mend(connection, space)
+        except StoreBusy:
+            if not usable:
+                raise
+        return indexes
+
+    # Reading.
+
+    async def space(self) -> Space | None:
+        return await self._read(active_space)
+
+    async def _read(self, function: Callable[[Connection], R]) -> R:
+        def read() -> R:
+            with self._db.read() as connection:
+                return function(connection)
+
+        return await self._run(read)
+
+    async def search_text(self, scope: str, query: Node, *, k: int, where: Filter | None = None) -> Ranking:
+        def search(connection: Connection) -> Ranking:
+            indexes, _ = self._ready(connection, scope)
+
+            def ask(n: int, allowed: Any) -> list[Found]:
+                among = None if allowed is None else allowed.tolist()
+                return [Found(seq, score) for seq, score in indexes.text.search(query, k=n, allowed=among)]
+
+            return Collector(connection, scope, where).best(ask, k)
+
+        return await self._read(search)
+
+    async def search_vectors(self, scope: str, vector: Vector, *, k: int, where: Filter | None = None) -> Ranking:
+        def search(connection: Connection) -> Ranking:
+            indexes, space = self._ready(connection, scope)
+            if space is None:
+                return ()
+            index = indexes.vectors(space)
+
+            def ask(n: int, allowed: Any) -> list[Found]:
+                seqs, ordinals, cosines = index.search(np.asarray(vector, np.float32), k=n, allowed=allowed)
+                similarities = (1.0 + cosines.astype(np.float64)) / 2.0
+                return [Found(*found) for found in zip(seqs.tolist(), similarities.tolist(), ordinals.tolist(), strict=True)]
+
+            return Collector(connection, scope, where).best(ask, k)
+
+        return await self._read(search)
+
+    async def get(self, scope: str, ids: Sequence[str]) -> list[Stored]:
+        def read(connection: Connection) -> list[Stored]:
+            found = connection.execute(select(*rows.ITEM_COLUMNS).where(ItemRow.scope == scope, ItemRow.id.in_(ids)))
+            by_id = {entry.item.id: entry for entry in map(rows.stored, found)}
+            return [by_id[item_id] for item_id in dict.fromkeys(ids) if item_id in by_id]
+
+        return await self._read(read)
+
+    async def scan(self, scope: str, where: Filter | None = None) -> AsyncIterator[Stored]:
+        after = ""
+        while page := await self._read(partial(self._page, scope, where, after)):
+            for entry in page:
+                yield entry
+            after = page[-1].item.id
+
+    def _page(self, scope: str, where: Filter | None, after: str, connection: Connection) -> list[Stored]:
+        query = select(*rows.ITEM_COLUMNS).where(ItemRow.scope == scope, ItemRow.id > after, holds(where, scope, per_row=True))
+        return [rows.stored(row) for row in connection.execute(query.order_by(ItemRow.id).limit(PAGE))]
+
+    async def chunks(self, scope: str, ids: Sequence[str]) -> dict[str, tuple[Chunk, ...]]:
+        def read(connection: Connection) -> dict[str, tuple[Chunk, ...]]:
+            found: dict[str, list[Chunk]] = {}
+            if space := active_space(connection):
+                query = select(*rows.CHUNK_COLUMNS).where(ChunkRow.scope == scope, ChunkRow.space == space.id, ChunkRow.item_id.in_(ids))
+                for row in connection.execute(query.order_by(ChunkRow.item_id, ChunkRow.ordinal)):
+                    found.setdefault(row[0], []).append(rows.chunk(row))
+            return {item_id: tuple(chunks) for item_id, chunks in found.items()}
+
+        return await self._read(read)
+
+    async def passages(self, scope: str, content_hashes: Sequence[str], space: Space) -> dict[str, Passages]:
+        def read(connection: Connection) -> dict[str, Passages]:
+            query = (
+                select(ItemRow.content_hash, func.min(ItemRow.id))
+                .join(ChunkRow, (ChunkRow.scope == ItemRow.scope) & (ChunkRow.item_id == ItemRow.id) & (ChunkRow.space == space.id))
+                .where(ItemRow.scope == scope, ItemRow.content_hash.in_(content_hashes))
+                .group_by(ItemRow.content_hash)
+            )
+            owners = {content_hash: owner for content_hash, owner in connection.execute(query)}
+            found = connection.execute(
+                select(*rows.CHUNK_COLUMNS, ChunkRow.vector)
+                .where(ChunkRow.scope == scope, ChunkRow.space == space.id, ChunkRow.item_id.in_(list(owners.values())))
+                .order_by(ChunkRow.item_id, ChunkRow.ordinal)
+            )
+            by_item = rows.passages_by_item(found, space.dim)
+            return {content_hash: by_item[owner] for content_hash, owner in owners.items()}
+
+        return await self._read(read)
+
+    async def without_passages(self, scope: str, space: Space, limit: int) -> list[Stored]:
+        def read(connection: Connection) -> list[Stored]:
+            has = select(ChunkRow.item_id).where(ChunkRow.scope == scope, ChunkRow.space == space.id, ChunkRow.item_id == ItemRow.id)
+            query = select(*rows.ITEM_COLUMNS).where(ItemRow.scope == scope, ~ItemRow.blank, ~has.exists())
+            return [rows.stored(row) for row in connection.execute(query.order_by(ItemRow.id).limit(limit))]
+
+        return await self._read(read)
+
+    async def known(self, scope: str, source: str, under: str) -> dict[str, Known]:
+        def read(connection: Connection) -> dict[str, Known]:
+            query = select(*rows.KNOWN_COLUMNS).where(ItemRow.scope == scope, ItemRow.source == source, ItemRow.source_ref.is_not(None))
+            if under:
+                folder = under.rstrip("/") + "/"
+                inside = func.substr(ItemRow.source_ref, 1, len(folder)) == folder
+                query = query.where((ItemRow.source_ref == under) | inside)
+            return {entry.source_ref: entry for entry in map(rows.known, connection.execute(query.order_by(ItemRow.id.desc())))}
+
+        return await self._read(read)
+
+    async def scopes(self) -> list[str]:
+        filled = select(ItemRow.id).where(ItemRow.scope == ScopeRow.scope).exists()
+        return await self._read(lambda connection: list(connection.scalars(select(ScopeRow.scope).where(filled).order_by(ScopeRow.scope))))
+
+    async def fields(self, scope: str) -> dict[str, frozenset[str]]:
+        return await self._read(lambda connection: known_fields(connection, scope))
+
+    async def facets(self, scope: str, names: Sequence[str], where: Filter | None = None) -> dict[str, dict[str, int]]:
+        return await self._read(lambda connection: {name: count_values(connection, scope, name, where) for name in names})
+
+    async def walk(self, scope: str, starts: Sequence[str], *, hops: int, fan_out: int, types: Sequence[str] | None = None) -> list[Visit]:
+        return await self._read(lambda connection: graph.walk(connection, scope, starts, hops=hops, fan_out=fan_out, types=types))
+
+    async def status(self, scope: str) -> StoreStatus:
+        def read(connection: Connection) -> StoreStatus:
+            def count(table: Any, *conditions: Any) -> int:
+                return connection.scalar(select(func.count()).select_from(table).where(*conditions)) or 0
+
+            space = active_space(connection)
+            change = connection.scalar(select(ScopeRow.change).where(ScopeRow.scope == scope)) or 0
+            return StoreStatus(
+                url=self.url,
+                version=VERSION,
+                scope=scope,
+                scopes=count(ScopeRow, select(ItemRow.id).where(ItemRow.scope == ScopeRow.scope).exists()),
+                items=count(ItemRow, ItemRow.scope == scope),
+                chunks=count(ChunkRow, ChunkRow.scope == scope, ChunkRow.space == (space.id if space else "")),
+                edges=count(EdgeRow, EdgeRow.scope == scope),
+                space=space,
+                vector_index=self._of(scope).vectors(space).policy if space else "none",
+                bytes_on_disk=sum(path.stat().st_size for path in self.folder.rglob("*") if path.is_file()),
+                pending=max(0, change - self._applied(scope, space)),
+            )
+
+        return await self._read(read)
+
+    async def doctor(self, *, repair: bool) -> list[Finding]:
+        def look() -> list[Finding]:
+            if not repair:
+                with self._db.read() as connection:
+                    return examine(connection, self._of, repair=False)
+            with self._writing(), self._db.change() as connection:
+                return examine(connection, self._of, repair=True)
+
+        return await self._run(look)

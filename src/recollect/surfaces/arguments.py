@@ -1,0 +1,195 @@
+"""The arguments of the `recollect` command."""
+
+from __future__ import annotations
+
+import json
+import os
+from argparse import SUPPRESS, ArgumentParser, ArgumentTypeError, Namespace, RawDescriptionHelpFormatter
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any, NoReturn
+
+from .. import __version__
+from ..errors import InvalidInput
+from . import verbs
+
+DESCRIPTION = "Find what matters in documents, code and notes: by words and by meaning, on this machine, with the reason for every result."
+
+EPILOG = """\
+start with:
+  recollect index docs/
+  recollect search "how are backups made"
+
+exit codes:
+  0    it worked
+  1    nothing was found: a search without results, an id that is not there
+  2    bad input: an argument, a filter, a path, a record, a setting
+  3    the store or the model cannot do it
+  130  interrupted by Ctrl-C; the store is usable
+  141  whoever read the output stopped reading
+
+With --json a command prints one JSON object on stdout, also when it fails: {"error": {"type": ..., "message": ...}}.
+What goes wrong is told in one line on stderr in any case.
+
+Settings come from recollect.yaml (here, or --config), then the environment (RECOLLECT_...), then the options.
+"""
+
+SEARCH_EPILOG = """\
+a filter is JSON over the fields of an item and of its metadata:
+  --where '{"status": "approved", "year": {"gte": 2024}}'
+  --where '{"path": {"glob": "docs/**"}}'
+  --where '{"OR": [{"kind": "code"}, {"tags": ["api", "http"]}]}'
+operators: eq, ne, in, nin, gt, gte, lt, lte, prefix, glob, exists; and AND, OR, NOT.
+"""
+
+
+class _Parser(ArgumentParser):
+    """Raises what is wrong, for the caller to tell in one line."""
+
+    def error(self, message: str) -> NoReturn:
+        raise InvalidInput(f"{message} (see `{self.prog} --help`)")
+
+
+def parse(arguments: Sequence[str]) -> Namespace:
+    """The arguments, if they make sense together. `--help` and `--version` end by `SystemExit`."""
+    args = parser().parse_args(arguments)
+    match args.verb:
+        case "index":
+            _check_index(args)
+        case "import":
+            _check_there(args.files)
+        case "delete":
+            _check_delete(args)
+    return args
+
+
+def _check_index(args: Namespace) -> None:
+    from_stdin = verbs.STDIN in args.paths
+    if "" in args.paths:
+        raise InvalidInput("a path is '': give a file or a folder")
+    if from_stdin and (len(args.paths) > 1 or not args.id):
+        raise InvalidInput("'-' takes one text from stdin: it stands alone and needs an --id")
+    if not from_stdin and (args.id is not None or args.title is not None):
+        raise InvalidInput("--id and --title are for a text from stdin: give '-' as the path")
+    if not args.paths and not args.reembed:
+        raise InvalidInput("there is nothing to index: name a file or a folder, such as `recollect index .`")
+    _check_there(args.paths)
+    args.creates = bool(args.paths)
+    args.text = verbs.stdin_text() if from_stdin else None
+
+
+def _check_there(paths: Sequence[str]) -> None:
+    """A slip in a path is told before a store is made for it."""
+    for path in paths:
+        if path != verbs.STDIN and not os.path.lexists(path):
+            raise InvalidInput(f"there is no {path!r}: check the path")
+
+
+def _check_delete(args: Namespace) -> None:
+    if bool(args.ids) + (args.where is not None) + args.all != 1:
+        raise InvalidInput("say what to delete: ids, or --where, or --all, and one of them only")
+    if args.where == {}:
+        raise InvalidInput("an empty filter passes every item: use --all to delete them all")
+
+
+def parser() -> ArgumentParser:
+    """The whole grammar. Each verb sets `run`, and whether it writes, creates a store, or needs a model."""
+    root = _Parser(
+        prog="recollect", description=DESCRIPTION, epilog=EPILOG, formatter_class=RawDescriptionHelpFormatter, allow_abbrev=False
+    )
+    root.add_argument("--version", action="version", version=f"recollect {__version__}")
+    _add_common(root, first=True)
+    each = root.add_subparsers(dest="verb", metavar="VERB", required=True)
+    for add in (_index, _import, _search, _get, _delete, _status, _doctor):
+        add(each)
+    return root
+
+
+def _verb(each: Any, name: str, said: str, *, writes: bool = False, model: bool = False, epilog: str | None = None) -> ArgumentParser:
+    described = f"{said[0].upper()}{said[1:]}."
+    verb: ArgumentParser = each.add_parser(
+        name, help=said, description=described, epilog=epilog, formatter_class=RawDescriptionHelpFormatter, allow_abbrev=False
+    )
+    _add_common(verb, first=False)
+    verb.set_defaults(writes=writes, creates=False, needs_model=model)
+    return verb
+
+
+def _add_common(to: ArgumentParser, *, first: bool) -> None:
+    """What every verb takes, before or after its name; what stands after it wins."""
+    missing, off = (None, False) if first else (SUPPRESS, SUPPRESS)
+    group = to.add_argument_group("everywhere")
+    group.add_argument("--store", metavar="PLACE", default=missing, help="the folder or URL of the store (default: ./.recollect)")
+    group.add_argument("--scope", metavar="NAME", default=missing, help="the part of the store to work in (default: default)")
+    group.add_argument("--config", metavar="FILE", type=Path, default=missing, help="the settings file (default: ./recollect.yaml)")
+    group.add_argument("--json", action="store_true", default=off, help="print one JSON object")
+    group.add_argument("--quiet", "-q", action="store_true", default=off, help="no progress and no summary")
+
+
+def _index(each: Any) -> None:
+    verb = _verb(each, "index", "take in files and folders; only what changed is read again", writes=True, model=True)
+    verb.add_argument("paths", metavar="PATH", nargs="*", help="a file or folder; '-' takes one text from stdin, under --id")
+    verb.add_argument("--base", metavar="DIR", type=Path, help="the folder that paths are kept relative to (default: the store's parent)")
+    verb.add_argument("--id", metavar="ID", help="the id of the text from stdin")
+    verb.add_argument("--title", metavar="TEXT", help="the title of the text from stdin")
+    verb.add_argument("--reembed", action="store_true", help="first move the whole store to the model and chunking now set")
+    verb.set_defaults(run=verbs.index)
+
+
+def _import(each: Any) -> None:
+    verb = _verb(each, "import", "take in records: JSON Lines, an object with at least an id and a text on each", writes=True, model=True)
+    verb.add_argument("files", metavar="FILE", nargs="+", help="a .jsonl file; '-' is stdin")
+    verb.set_defaults(run=verbs.import_records, creates=True)
+
+
+def _search(each: Any) -> None:
+    verb = _verb(each, "search", "find the items that answer a question", model=True, epilog=SEARCH_EPILOG)
+    verb.add_argument("query", metavar="QUERY", nargs="+", help="what to look for")
+    verb.add_argument("--k", "-k", metavar="N", type=int, help="how many results (default: 10)")
+    verb.add_argument("--where", metavar="JSON", type=_json, help="only items that pass this filter")
+    verb.add_argument("--mode", help='how words are read: web ("phrases", -not, OR), plain, phrase or strict (default: web)')
+    verb.add_argument("--profile", help="the kind of material: documents, code or graph (default: documents)")
+    verb.add_argument("--min-score", metavar="X", type=float, help="leave out results below this score")
+    verb.add_argument("--min-similarity", metavar="X", type=float, help="leave out what is less similar by meaning, 0 to 1")
+    verb.add_argument("--facet", metavar="FIELD", action="append", default=[], help="count the values of a field (may be repeated)")
+    verb.add_argument("--blend", help="how rankings become one: rrf or linear")
+    verb.add_argument("--normalize", help="how scores are made comparable for a linear blend")
+    verb.add_argument("--rrf-k", metavar="N", type=int, help="the constant of reciprocal rank fusion (default: 60)")
+    verb.add_argument("--explain", action="store_true", help="show what each route gave to each score")
+    verb.add_argument("--debug", action="store_true", help="show timings, counts and parameters")
+    verb.set_defaults(run=verbs.search)
+
+
+def _get(each: Any) -> None:
+    verb = _verb(each, "get", "show one item whole")
+    verb.add_argument("id", metavar="ID")
+    verb.set_defaults(run=verbs.get)
+
+
+def _delete(each: Any) -> None:
+    verb = _verb(each, "delete", "remove items and everything made from them", writes=True)
+    verb.add_argument("ids", metavar="ID", nargs="*")
+    verb.add_argument("--where", metavar="JSON", type=_json, help="remove what passes this filter; needs --yes")
+    verb.add_argument("--all", action="store_true", help="remove everything in the scope; needs --yes")
+    verb.add_argument("--yes", action="store_true", help="do it; without this, only how many items it would be is told")
+    verb.set_defaults(run=verbs.delete)
+
+
+def _status(each: Any) -> None:
+    verb = _verb(each, "status", "show how the store stands")
+    verb.set_defaults(run=verbs.status)
+
+
+def _doctor(each: Any) -> None:
+    verb = _verb(each, "doctor", "look the store over for damage")
+    verb.add_argument("--repair", action="store_true", help="mend what can be mended")
+    verb.set_defaults(run=verbs.doctor)
+
+
+def _json(text: str) -> Any:
+    try:
+        return json.loads(text)
+    except json.JSONDecodeError as error:
+        raise ArgumentTypeError(f"not JSON at line {error.lineno}, column {error.colno}: {error.msg.lower()}") from None
+    except (ValueError, RecursionError) as error:
+        raise ArgumentTypeError(f"not usable JSON: {error}") from None

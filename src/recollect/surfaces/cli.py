@@ -1,0 +1,122 @@
+"""The `recollect` command: it parses, calls a verb, and turns errors into one line and an exit code.
+
+Nothing heavy is imported before it is needed: `--help` and `--version` answer at once.
+"""
+
+from __future__ import annotations
+
+import sys
+from argparse import Namespace
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING, Final
+
+from ..errors import InvalidInput, RecollectError
+from . import verbs
+from .arguments import parse
+from .screen import OutputLost, Screen, abandon_output, hold_standard_streams, log_to
+
+if TYPE_CHECKING:
+    from ..library import Library
+    from ..settings import Settings
+
+INTERRUPTED: Final = 130
+PIPE_CLOSED: Final = 141
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run the command; its exit code."""
+    hold_standard_streams()
+    arguments = list(sys.argv[1:] if argv is None else argv)
+    screen = Screen(sys.stdout, sys.stderr, as_json="--json" in arguments)
+    try:
+        return _answered(arguments, screen)
+    except OutputLost as lost:
+        abandon_output()
+        if lost.by_reader:
+            return PIPE_CLOSED
+        screen.say(str(lost))
+        return verbs.FAILED
+
+
+def _answered(arguments: list[str], screen: Screen) -> int:
+    """The exit code of a run, whose error, if any, has been told."""
+    try:
+        return _run(arguments, screen)
+    except InvalidInput as error:
+        verbs.fail(screen, error)
+        return verbs.BAD_INPUT
+    except (RecollectError, OSError, ImportError, MemoryError) as error:
+        verbs.fail(screen, error)
+        return verbs.FAILED
+    except KeyboardInterrupt:
+        screen.say("stopped")
+        return INTERRUPTED
+
+
+def _run(arguments: list[str], screen: Screen) -> int:
+    _check_utf8(arguments)
+    try:
+        args = parse(arguments)
+    except SystemExit:  # argparse ends so after --help and --version
+        screen.flush()
+        return verbs.WORKED
+    from .. import settings
+
+    options = settings.load(args.config)
+    screen = replace(screen, as_json=args.json, quiet=args.quiet, plain=settings.wants_plain_output())
+    log_to(screen)
+    return _carried_out(_open(args, options), args, screen)
+
+
+def _check_utf8(arguments: Sequence[str]) -> None:
+    for argument in arguments:
+        try:
+            argument.encode()
+        except UnicodeEncodeError:
+            raise InvalidInput(f"the argument {argument!r} is not UTF-8: give it in UTF-8, or rename the file") from None
+
+
+def _open(args: Namespace, options: Settings) -> Library:
+    from ..library import Library
+
+    if not args.needs_model:
+        # A verb that needs no model works where the model cannot be opened.
+        options = options.model_copy(update={"embed": options.embed.model_copy(update={"model": "none"})})
+    return Library.open(args.store, scope=args.scope, options=options, create=args.creates)
+
+
+def _carried_out(library: Library, args: Namespace, screen: Screen) -> int:
+    import asyncio
+
+    async def work() -> int:
+        _stop_on_interrupt(screen)
+        async with library:
+            code: int = await args.run(library, args, screen)
+            return code
+
+    try:
+        return asyncio.run(work())
+    except asyncio.CancelledError:
+        screen.say("stopped: the store is usable, and the same command goes on where this one ended" if args.writes else "stopped")
+        return INTERRUPTED
+
+
+def _stop_on_interrupt(screen: Screen) -> None:
+    """Let the first Ctrl-C stop the work at a sound place, and a second one end the process at once."""
+    import asyncio
+    import signal
+    import threading
+
+    task, loop = asyncio.current_task(), asyncio.get_running_loop()
+    in_main = threading.current_thread() is threading.main_thread()
+    if task is None or not in_main or signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+        return
+
+    def stop() -> None:
+        loop.remove_signal_handler(signal.SIGINT)
+        signal.signal(signal.SIGINT, signal.SIG_DFL)
+        screen.note_if_watched("stopping when the running batch is written; Ctrl-C again stops at once")
+        task.cancel()
+
+    loop.add_signal_handler(signal.SIGINT, stop)

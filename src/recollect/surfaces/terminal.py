@@ -1,0 +1,284 @@
+"""How values look to a person: functions from values to text. Nothing that was stored is shown with control characters in it."""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from itertools import accumulate
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from ..contracts import CandidateItem, Explanation, RetrievalBundle, RoutePart
+    from ..ingest import Progress
+    from ..library import IndexReport
+    from ..model import Finding, Item, StoreStatus
+
+# What a terminal obeys instead of showing: C0 and C1 controls, line separators, marks that turn the direction of
+# writing, and halves of characters. Joiners stay, because emoji and Indic scripts are written with them.
+_UNSAFE = re.compile("[\x00-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ud800-\udfff]")
+REPLACEMENT = "\N{REPLACEMENT CHARACTER}"
+
+# Prose is hard to follow across a wider line than this.
+MAX_WIDTH = 110
+MIN_WIDTH = 20
+INDENT = "    "
+
+
+@dataclass(frozen=True, slots=True)
+class Look:
+    """What the output can show: how many columns, and whether it knows colours."""
+
+    width: int = 80
+    colour: bool = False
+
+    @property
+    def columns(self) -> int:
+        return max(MIN_WIDTH, min(self.width, MAX_WIDTH))
+
+    def strong(self, text: str) -> str:
+        return self._styled("1", text)
+
+    def faint(self, text: str) -> str:
+        return self._styled("2", text)
+
+    def matched(self, text: str) -> str:
+        return self._styled("1;33", text)
+
+    def _styled(self, code: str, text: str) -> str:
+        return f"\x1b[{code}m{text}\x1b[0m" if self.colour and text else text
+
+
+def clean(text: str, *, lines: bool = False) -> str:
+    """The text with a harmless character in place of each harmful one; the length stays. With `lines`, line ends and tabs stay too."""
+
+    def harmless(found: re.Match[str]) -> str:
+        if found[0] in "\n\t" and lines:
+            return found[0]
+        return " " if found[0] in "\n\t\r" else REPLACEMENT
+
+    return _UNSAFE.sub(harmless, text)
+
+
+def escape_json(text: str) -> str:
+    """JSON with what a terminal would obey written as escapes; it reads back as the same value."""
+    return _UNSAFE.sub(lambda found: f"\\u{ord(found[0]):04x}", text)
+
+
+# A search.
+
+
+def bundle_text(bundle: RetrievalBundle, look: Look, *, explain: bool, debug: bool) -> str:
+    """The results, best first, a blank line between two."""
+    blocks = [candidate_text(place, each, look, explain=explain) for place, each in enumerate(bundle.candidates, 1)]
+    blocks += [_facet_text(name, counts, look) for name, counts in bundle.facets.items()]
+    if debug:
+        blocks.append(_debug_text(bundle, look))
+    return "\n\n".join(blocks)
+
+
+def candidate_text(place: int, found: CandidateItem, look: Look, *, explain: bool = False) -> str:
+    """One result: where it stands, what it is called, where it lies, and the piece of it that matched."""
+    where = clean(found.source_ref or found.item_id)
+    where += f":{found.line_start}" if found.line_start else ""
+    score = f"{found.score:.4f}"
+    heading = f"{place:>2}. "
+    title = shortened(clean(found.title or where), look.columns - len(heading) - len(score) - 2)
+    lines = [f"{heading}{look.strong(title)}  {look.faint(score)}"]
+    notes = [where] if found.title else []
+    notes += [f"id {clean(found.item_id)}"] if found.source_ref not in (None, found.item_id) else []
+    notes += [found.status] if found.status in ("superseded", "archived") else []
+    if notes:
+        lines.append(INDENT + look.faint("  ".join(notes)))
+    if found.snippet:
+        lines += [INDENT + line for line in snippet_lines(found.snippet, found.snippet_marks, look)]
+    if found.duplicates:
+        lines.append(INDENT + look.faint(f"nearly the same: {clean(', '.join(found.duplicates))}"))
+    if explain:
+        lines += [INDENT + line for line in _explanation_lines(found.why, found.score, look)]
+    return "\n".join(lines)
+
+
+def snippet_lines(snippet: str, marks: Sequence[tuple[int, int]], look: Look) -> list[str]:
+    """The snippet's own lines, wrapped to the width, without blank ones; what matched stands out."""
+    text = clean(snippet, lines=True).replace("\t", " ")
+    spans = [span for start, end in _lines_of(text) for span in _wrapped(text, start, end, look.columns - len(INDENT))]
+    return [_with_marks(text, start, end, marks, look) for start, end in spans]
+
+
+def _lines_of(text: str) -> Iterator[tuple[int, int]]:
+    start = 0
+    for line in text.split("\n"):
+        if line.strip():
+            yield start, start + len(line.rstrip())
+        start += len(line) + 1
+
+
+def _wrapped(text: str, start: int, end: int, width: int) -> Iterator[tuple[int, int]]:
+    """The spans of one line that fit the width, broken at spaces, or within a word that is wider than that."""
+    while start < end:
+        used, place, space = 0, start, None
+        while place < end and (used := used + columns_of(text[place])) <= width:
+            space = place if text[place] == " " and text[start:place].strip() else space
+            place += 1
+        if place == end:
+            yield start, end
+            return
+        stop = place if text[place] == " " else space if space is not None else max(place, start + 1)
+        yield start, stop
+        start = stop
+        while start < end and text[start] == " ":
+            start += 1
+
+
+def columns_of(character: str) -> int:
+    """How many columns a terminal gives a character."""
+    if unicodedata.combining(character) or unicodedata.category(character) == "Cf":
+        return 0
+    return 2 if unicodedata.east_asian_width(character) in "WF" else 1
+
+
+def shortened(text: str, width: int) -> str:
+    """The text, cut at the end where it is wider than this."""
+    if sum(map(columns_of, text)) <= width:
+        return text
+    ends = accumulate(map(columns_of, text))
+    return text[: sum(end < width for end in ends)].rstrip() + "…"
+
+
+def _with_marks(text: str, start: int, end: int, marks: Sequence[tuple[int, int]], look: Look) -> str:
+    pieces, done = [], start
+    for mark_start, mark_end in sorted(marks):
+        first, last = max(mark_start, done), min(mark_end, end)
+        if first < last:
+            pieces += [text[done:first], look.matched(text[first:last])]
+            done = last
+    return "".join([*pieces, text[done:end]])
+
+
+def _explanation_lines(why: Explanation, score: float, look: Look) -> list[str]:
+    width = max((len(part.route) for part in why.parts), default=0)
+    lines = [clean(why.sentence), *(_part_line(part, width) for part in why.parts), f"{'sum':<{width}}  {score:.6f}"]
+    return [look.faint(line) for line in lines]
+
+
+def _part_line(part: RoutePart, width: int) -> str:
+    if part.rank is None or part.score is None:
+        return f"{part.route:<{width}}  {part.contribution:.6f}  not found by this route"
+    how = f"rank {part.rank}, score {part.score:.4f}; {part.normalised:.6f} x weight {part.weight:g}"
+    return f"{part.route:<{width}}  {part.contribution:.6f}  {how}"
+
+
+def _facet_text(name: str, counts: dict[str, int], look: Look) -> str:
+    rows = [f"{INDENT}{count:>6}  {clean(value)}" for value, count in counts.items()] or [f"{INDENT}no values"]
+    return "\n".join([look.strong(clean(name)), *rows])
+
+
+def _debug_text(bundle: RetrievalBundle, look: Look) -> str:
+    stats = bundle.stats
+    parts = {
+        "milliseconds": ", ".join(f"{name} {value:g}" for name, value in stats.timing_ms.items()),
+        "counts": ", ".join(f"{name} {value}" for name, value in stats.counts.items()),
+        "parameters": ", ".join(f"{name} {value}" for name, value in stats.params.items()),
+    }
+    return "\n".join(look.faint(f"{name}: {clean(value)}") for name, value in parts.items())
+
+
+# Everything else.
+
+
+def item_text(item: Item, look: Look) -> str:
+    """An item: what is known of it, a blank line, its text."""
+    facts = {
+        "id": item.id,
+        "title": item.title,
+        "path": item.source_ref if item.source_ref != item.id else None,
+        "kind": item.kind,
+        "status": item.status,
+        "version": item.version,
+        "updated": item.updated_at.isoformat(timespec="seconds"),
+        **{str(name): str(value) for name, value in item.metadata.items()},
+    }
+    return f"{_table([(name, value) for name, value in facts.items() if value], look)}\n\n{clean(item.text, lines=True)}"
+
+
+def status_text(status: StoreStatus, look: Look) -> str:
+    """How a store stands."""
+    space = status.space
+    facts = [
+        ("store", status.url),
+        ("scope", f"{status.scope} (of {count(status.scopes, 'scope')})"),
+        ("items", str(status.items)),
+        ("chunks", str(status.chunks)),
+        ("links", str(status.edges)),
+        ("model", f"{space.model}, {space.dim} dimensions" if space else "none: found by words alone"),
+        ("vectors", status.vector_index),
+        ("size", size(status.bytes_on_disk)),
+        ("indexes", f"{count(status.pending, 'change')} behind" if status.pending else "up to date"),
+        ("version", str(status.version)),
+    ]
+    return _table(facts, look)
+
+
+def findings_text(findings: Iterable[Finding], look: Look) -> str:
+    """What was looked at, a line each."""
+    verdicts = [("repaired" if each.repaired else "ok" if each.ok else "WRONG", each) for each in findings]
+    return "\n".join(f"{look.strong(f'{verdict:<8}')}  {clean(each.check)}: {clean(each.detail)}" for verdict, each in verdicts)
+
+
+def _table(facts: Sequence[tuple[str, str]], look: Look) -> str:
+    width = max(len(clean(name)) for name, _ in facts)
+    return "\n".join(f"{look.faint(f'{clean(name):<{width}}')}  {clean(value)}" for name, value in facts)
+
+
+def report_text(report: IndexReport, *, done: str, noun: str) -> str:
+    """One line: what came of taking something in."""
+    counts = [f"{report.added} new", f"{report.changed} changed"]
+    counts += [f"{report.deleted} gone"] if report.deleted else []
+    counts += [f"{report.unchanged} unchanged"] if report.unchanged else []
+    counts += [f"{report.left_out} left out by rule"] if report.left_out else []
+    counts += [f"{len(report.problems)} NOT taken in"] if report.problems else []
+    return f"{done} {count(report.added + report.changed, noun)}: {', '.join(counts)}; {_embedded(report)}"
+
+
+def _embedded(report: IndexReport) -> str:
+    if not report.chunks_embedded:
+        return f"nothing to embed, {duration(report.seconds)}"
+    rate = f" ({report.chunks_embedded / report.seconds:.0f}/s)" if report.seconds else ""
+    return f"{count(report.chunks_embedded, 'chunk')} embedded in {duration(report.seconds)}{rate}"
+
+
+def progress_text(progress: Progress, noun: str) -> str:
+    """How far the work has come, on one line."""
+    total = "" if progress.items_total is None else f"/{progress.items_total}"
+    parts = [f"{progress.items_done}{total} {noun}s"]
+    if progress.chunks_embedded:
+        parts.append(f"{count(progress.chunks_embedded, 'chunk')}, {progress.chunks_per_s:.0f}/s")
+    if progress.seconds_left is not None:
+        parts.append(f"{duration(progress.seconds_left)} left")
+    return ", ".join(parts)
+
+
+def count(number: int, noun: str) -> str:
+    """A number of things: `1 file`, `2 files`."""
+    return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
+
+
+def duration(seconds: float) -> str:
+    """A time as people say it: `5.1 s`, `3 min 20 s`, `2 h 5 min`."""
+    if seconds < 60:
+        return f"{seconds:.1f} s"
+    minutes, rest = divmod(round(seconds), 60)
+    hours, minutes_left = divmod(minutes, 60)
+    return f"{hours} h {minutes_left} min" if hours else f"{minutes} min {rest} s"
+
+
+def size(count_of_bytes: int) -> str:
+    """A number of bytes as people say it."""
+    amount = float(count_of_bytes)
+    for unit in ("bytes", "kB", "MB", "GB"):
+        if amount < 1000:
+            return f"{amount:.0f} {unit}" if unit == "bytes" else f"{amount:.1f} {unit}"
+        amount /= 1000
+    return f"{amount:.1f} TB"

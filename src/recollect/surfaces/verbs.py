@@ -1,0 +1,210 @@
+"""What each verb of the command line does: it asks the library, shows what came of it, and says how it ended."""
+
+from __future__ import annotations
+
+import sys
+from argparse import Namespace
+from collections.abc import Mapping
+from contextlib import ExitStack
+from dataclasses import asdict, fields
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, BinaryIO, Final
+
+from ..errors import InvalidInput, NotFound
+from . import terminal
+from .screen import Screen
+
+if TYPE_CHECKING:
+    from ..library import IndexReport, Library
+
+WORKED: Final = 0
+NOTHING_FOUND: Final = 1
+BAD_INPUT: Final = 2
+FAILED: Final = 3
+
+STDIN: Final = "-"
+
+
+async def index(library: Library, args: Namespace, screen: Screen) -> int:
+    """Take in files and folders, or one text from stdin."""
+    value: dict[str, Any] = {}
+    lines: list[str] = []
+    code = WORKED
+    if args.reembed:
+        with screen.progress("item") as progress:
+            moved = await library.reembed(report=progress)
+        value["reembedded"] = asdict(moved)
+        lines.append(terminal.report_text(moved, done="embedded again", noun="item"))
+    if args.text is not None:
+        report = await library.add_text(args.text, item_id=args.id, title=args.title)
+    elif args.paths:
+        with screen.progress("file") as progress:
+            report = await library.index(args.paths, base=args.base, report=progress)
+        code = BAD_INPUT if report.problems and not _taken_in(report) else WORKED
+    else:
+        return _finished(screen, value, lines, code)
+    _tell_problems(report, screen)
+    noun = "text" if args.text is not None else "file"
+    return _finished(screen, value | asdict(report), [*lines, terminal.report_text(report, done="indexed", noun=noun)], code)
+
+
+def _taken_in(report: IndexReport) -> int:
+    return report.added + report.changed + report.unchanged
+
+
+def _tell_problems(report: IndexReport, screen: Screen) -> None:
+    for problem in report.problems:
+        screen.say(f"{problem.ref}: {problem.reason}")
+
+
+def _finished(screen: Screen, value: Mapping[str, Any], lines: list[str], code: int) -> int:
+    if screen.as_json:
+        screen.show_json(value)
+    elif not screen.quiet:
+        screen.show("\n".join(lines))
+    return code
+
+
+async def import_records(library: Library, args: Namespace, screen: Screen) -> int:
+    """Take in JSON Lines. What is wrong with a line is told by file, line and column."""
+    from ..library import IndexReport
+
+    total = IndexReport()
+    with ExitStack() as opened:
+        inputs = [(name, opened.enter_context(_open_input(name))) for name in args.files]
+        progress = opened.enter_context(screen.progress("record"))
+        for name, lines in inputs:
+            report = await library.import_records(lines, name="stdin" if name == STDIN else name, report=progress)
+            total = _sum(total, report)
+    _tell_problems(total, screen)
+    code = BAD_INPUT if total.problems else WORKED
+    return _finished(screen, asdict(total), [terminal.report_text(total, done="imported", noun="record")], code)
+
+
+def _sum(first: IndexReport, second: IndexReport) -> IndexReport:
+    return type(first)(**{each.name: getattr(first, each.name) + getattr(second, each.name) for each in fields(first)})
+
+
+def _open_input(name: str) -> BinaryIO:
+    if name == STDIN:
+        return stdin()
+    try:
+        return Path(name).open("rb")
+    except OSError as error:
+        raise InvalidInput(f"cannot read {name!r}: {error.strerror}; check the path") from None
+
+
+def stdin() -> BinaryIO:
+    """The bytes that come in, where anything can."""
+    if sys.stdin is None:
+        raise InvalidInput("standard input is closed: '-' has nothing to read")
+    return sys.stdin.buffer
+
+
+def stdin_text() -> str:
+    """What comes in, as text."""
+    try:
+        return stdin().read().decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        raise InvalidInput(f"standard input is not UTF-8 (byte {error.start}): convert it first") from None
+
+
+async def search(library: Library, args: Namespace, screen: Screen) -> int:
+    """Ask."""
+    query = " ".join(args.query)
+    bundle = await library.search(
+        query,
+        k=args.k,
+        where=args.where,
+        mode=args.mode,
+        profile=args.profile,
+        min_score=args.min_score,
+        min_similarity=args.min_similarity,
+        facets=args.facet,
+        blend=args.blend,
+        normalize=args.normalize,
+        rrf_k=args.rrf_k,
+    )
+    if screen.as_json:
+        # Timings differ from run to run; without them the same question gives the same bytes.
+        screen.show_json({"query": query} | bundle.model_dump(mode="json", exclude=None if args.debug else {"stats"}))
+    elif text := terminal.bundle_text(bundle, screen.look, explain=args.explain, debug=args.debug):
+        screen.show(text)
+    if not bundle.candidates:
+        screen.note(f"nothing was found for {query!r}")
+        return NOTHING_FOUND
+    screen.note_if_watched(f"{terminal.count(len(bundle.candidates), 'result')} in {bundle.stats.timing_ms['total']:.0f} ms")
+    return WORKED
+
+
+async def get(library: Library, args: Namespace, screen: Screen) -> int:
+    """Show one item whole."""
+    try:
+        item = await library.get(args.id)
+    except NotFound as error:
+        fail(screen, error)
+        return NOTHING_FOUND
+    if screen.as_json:
+        screen.show_json({each.name: _plain(getattr(item, each.name)) for each in fields(item)})
+    else:
+        screen.show(terminal.item_text(item, screen.look))
+    return WORKED
+
+
+def _plain(value: Any) -> Any:
+    return value.isoformat() if hasattr(value, "isoformat") else dict(value) if isinstance(value, Mapping) else value
+
+
+async def delete(library: Library, args: Namespace, screen: Screen) -> int:
+    """Remove items: those named, those a filter finds, or all of the scope."""
+    missing: list[str] = []
+    if args.all:
+        _confirmed(args, (await library.status()).items)
+        gone = await library.drop()
+    else:
+        ids = args.ids or [item.id async for item in library.items(args.where)]
+        if args.where is not None:
+            _confirmed(args, len(ids))
+        deleted = await library.delete(ids)
+        gone = len(deleted)
+        missing = sorted(set(args.ids) - set(deleted))
+    for item_id in missing:
+        screen.say(f"there is no item {item_id!r} in scope {library.scope!r}")
+    code = WORKED if gone and not missing else NOTHING_FOUND
+    return _finished(screen, {"deleted": gone, "missing": missing}, [f"deleted {terminal.count(gone, 'item')}"], code)
+
+
+def _confirmed(args: Namespace, items: int) -> None:
+    if not args.yes and items:
+        raise InvalidInput(f"this would delete {terminal.count(items, 'item')}: say so with --yes")
+
+
+async def status(library: Library, _: Namespace, screen: Screen) -> int:
+    """Show how the store stands."""
+    found = await library.status()
+    if screen.as_json:
+        screen.show_json(asdict(found))
+    else:
+        screen.show(terminal.status_text(found, screen.look))
+    return WORKED
+
+
+async def doctor(library: Library, args: Namespace, screen: Screen) -> int:
+    """Look the store over, and mend it where asked."""
+    findings = await library.doctor(repair=args.repair)
+    sound = all(finding.ok for finding in findings)
+    if screen.as_json:
+        screen.show_json({"ok": sound, "findings": [asdict(finding) for finding in findings]})
+    else:
+        screen.show(terminal.findings_text(findings, screen.look))
+    if not sound:
+        screen.say("something is wrong with the store" + ("" if args.repair else ": `recollect doctor --repair` mends what can be mended"))
+    return WORKED if sound else FAILED
+
+
+def fail(screen: Screen, error: Exception) -> None:
+    """Say what went wrong, and say it to a program too."""
+    message = "there is not enough memory" if isinstance(error, MemoryError) else str(error)
+    screen.say(message)
+    if screen.as_json:
+        screen.show_json({"error": {"type": type(error).__name__, "message": message}})

@@ -1,0 +1,77 @@
+"""The library for code that is not async: the same methods, run on one event loop in a thread of its own."""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+from collections.abc import Callable, Coroutine
+from functools import update_wrapper
+from typing import Any, Concatenate, ParamSpec, Self, TypeVar
+
+from .library import Library
+
+P = ParamSpec("P")
+R = TypeVar("R")
+
+
+class Portal:
+    """An event loop in a thread, and a way to run something on it and wait."""
+
+    def __init__(self) -> None:
+        self._loop = asyncio.new_event_loop()
+        self._thread = threading.Thread(target=self._loop.run_forever, name="recollect-portal", daemon=True)
+        self._thread.start()
+
+    def run(self, work: Coroutine[Any, Any, R]) -> R:
+        future = asyncio.run_coroutine_threadsafe(work, self._loop)
+        try:
+            return future.result()
+        except KeyboardInterrupt:
+            future.cancel()
+            raise
+
+    def close(self) -> None:
+        if not self._loop.is_closed():
+            self._loop.call_soon_threadsafe(self._loop.stop)
+            self._thread.join()
+            self._loop.close()
+
+
+def _waiting(method: Callable[Concatenate[Library, P], Coroutine[Any, Any, R]]) -> Callable[Concatenate[SyncLibrary, P], R]:
+    def call(self: SyncLibrary, /, *args: P.args, **kwargs: P.kwargs) -> R:
+        return self._portal.run(method(self.library, *args, **kwargs))
+
+    return update_wrapper(call, method)
+
+
+class SyncLibrary:
+    """A `Library` whose methods wait for their result. Use it as a context, or call `close`."""
+
+    def __init__(self, library: Library) -> None:
+        self.library = library
+        self._portal = Portal()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Let go of the store and of the thread."""
+        self._portal.run(self.library.close())
+        self._portal.close()
+
+    add = _waiting(Library.add)
+    add_text = _waiting(Library.add_text)
+    delete = _waiting(Library.delete)
+    doctor = _waiting(Library.doctor)
+    drop = _waiting(Library.drop)
+    get = _waiting(Library.get)
+    import_records = _waiting(Library.import_records)
+    index = _waiting(Library.index)
+    link = _waiting(Library.link)
+    reembed = _waiting(Library.reembed)
+    search = _waiting(Library.search)
+    status = _waiting(Library.status)
+    walk = _waiting(Library.walk)

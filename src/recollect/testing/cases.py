@@ -1,0 +1,113 @@
+"""What the contract's tests are made of: items, passages with seeded vectors, and a way to run an async test without a plugin."""
+
+from __future__ import annotations
+
+import asyncio
+import inspect
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
+from contextlib import asynccontextmanager
+from datetime import UTC, datetime
+from typing import Any, TypeAlias
+
+import numpy as np
+
+from ..filters import Filter
+from ..model import Anchors, Batch, Chunk, Edge, Entry, Item, Passages, Ranking, Space, Vector, Written, digest
+from ..ports import Store
+
+SCOPE = "tenant-a"
+OTHER = "tenant-b"
+SPACE = Space("contract-model", 32, "contract-chunker")
+NEXT_SPACE = Space("another-model", 24, "contract-chunker")
+WHEN = datetime(2024, 5, 17, 12, 30, 15, 250_000, tzinfo=UTC)
+
+OpenStore: TypeAlias = Callable[[], Awaitable[Store]]
+"""Opens the store under test: the same place with each call of one test, empty at the first."""
+
+
+@asynccontextmanager
+async def opened(open_store: OpenStore) -> AsyncIterator[Store]:
+    """The store, closed in the end."""
+    store = await open_store()
+    try:
+        yield store
+    finally:
+        await store.close()
+
+
+def law(test: Callable[..., Awaitable[None]]) -> Callable[..., None]:
+    """An async test as one that pytest can run, in an event loop of its own.
+
+    It names `store` for one that is opened before it and closed after it, or `open_store` to do so itself."""
+    parameters = inspect.signature(test).parameters
+
+    def run(open_store: OpenStore, **arguments: Any) -> None:
+        async def body() -> None:
+            if "open_store" in parameters:
+                return await test(open_store, **arguments)
+            async with opened(open_store) as store:
+                await test(store, **arguments)
+
+        asyncio.run(body())
+
+    wanted = [parameter.replace(name="open_store") if name == "store" else parameter for name, parameter in parameters.items()]
+    run.__signature__ = inspect.Signature(wanted)  # type: ignore[attr-defined]
+    run.__name__, run.__doc__, run.__module__ = test.__name__, test.__doc__, test.__module__
+    return run
+
+
+def direction(name: str, space: Space = SPACE) -> Vector:
+    """The unit vector of a name: the same in every run, and nearly at a right angle to every other's."""
+    drawn = np.random.default_rng(int(digest(name), 16)).standard_normal(space.dim)
+    return (drawn / np.linalg.norm(drawn)).astype(np.float32)
+
+
+def near(vector: Vector, noise: str, amount: float = 0.2) -> Vector:
+    """A unit vector beside another."""
+    moved = vector + amount * direction(noise)
+    return (moved / np.linalg.norm(moved)).astype(np.float32)
+
+
+def item(item_id: str, text: str, *, scope: str = SCOPE, **fields: Any) -> Item:
+    return Item(scope=scope, id=item_id, text=text, **{"created_at": WHEN, "updated_at": WHEN, **fields})
+
+
+def passages(text: str, vectors: Sequence[Vector]) -> Passages:
+    """As many chunks as there are vectors, side by side over the text."""
+    cuts = [round(at * len(text) / len(vectors)) for at in range(len(vectors) + 1)]
+    chunks = tuple(
+        Chunk(ordinal, start, end, end - start, Anchors(ordinal + 1, ordinal + 1))
+        for ordinal, (start, end) in enumerate(zip(cuts, cuts[1:], strict=False))
+    )
+    return Passages(chunks, np.stack(vectors))
+
+
+def entry(item_id: str, text: str, *vectors: Vector, scope: str = SCOPE, **fields: Any) -> Entry:
+    """An item with a chunk for each vector; without any, with one chunk whose vector is its text's direction."""
+    found = item(item_id, text, scope=scope, **fields)
+    return Entry(found, passages(text, vectors or (direction(text),)), fingerprint=text.encode()[:8])
+
+
+def plain(item_id: str, text: str, *, scope: str = SCOPE, **fields: Any) -> Entry:
+    """An item without passages."""
+    return Entry(item(item_id, text, scope=scope, **fields))
+
+
+async def write(
+    store: Store,
+    *entries: Entry,
+    edges: Sequence[Edge] = (),
+    delete: Sequence[str] = (),
+    scope: str = SCOPE,
+    space: Space | None = SPACE,
+) -> Written:
+    return await store.write(scope, Batch(entries, edges, delete), space=space)
+
+
+async def scanned(store: Store, where: Filter | None = None, scope: str = SCOPE) -> list[str]:
+    """The ids that a scan gives."""
+    return [stored.item.id async for stored in store.scan(scope, where)]
+
+
+def ids(ranking: Ranking) -> list[str]:
+    return [hit.id for hit in ranking]

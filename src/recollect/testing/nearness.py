@@ -1,0 +1,123 @@
+"""Search by vectors: the nearest items by their best passage or as a whole, scored by exact cosine on what is stored."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from ..errors import InvalidInput
+from ..filters import parse
+from ..model import Vector
+from ..ports import Store
+from .cases import SCOPE, SPACE, direction, entry, ids, law, near, plain, write
+
+
+def _similarity(one: Vector, other: Vector) -> float:
+    """By the vector as it is kept, in float16."""
+    return (1 + float(one.astype(np.float16).astype(np.float32) @ other)) / 2
+
+
+@law
+async def test_the_nearest_come_first_with_their_similarity(store: Store) -> None:
+    query = direction("query")
+    vectors = {f"i{at:03}": near(query, f"noise {at}", at / 40) for at in range(120)}
+    await write(store, *(entry(name, "text", vector) for name, vector in vectors.items()))
+    expected = sorted(((_similarity(vector, query), name) for name, vector in vectors.items()), key=lambda pair: (-pair[0], pair[1]))
+    found = await store.search_vectors(SCOPE, query, k=20)
+    assert ids(found) == [name for _, name in expected[:20]]
+    assert [hit.score for hit in found] == pytest.approx([min(1.0, score) for score, _ in expected[:20]], abs=1e-3)
+
+
+@law
+async def test_similarity_is_between_zero_and_one(store: Store) -> None:
+    query = direction("query")
+    across = direction("other") - (direction("other") @ query) * query
+    await write(store, entry("same", "a", query), entry("across", "b", across / np.linalg.norm(across)), entry("opposite", "c", -query))
+    found = await store.search_vectors(SCOPE, query, k=3)
+    assert ids(found) == ["same", "across", "opposite"]
+    assert [hit.score for hit in found] == pytest.approx([1.0, 0.5, 0.0], abs=1e-3)
+    assert all(0.0 <= hit.score <= 1.0 for hit in found)
+
+
+@law
+async def test_an_item_counts_once_by_its_best_passage(store: Store) -> None:
+    query = direction("query")
+    await write(
+        store,
+        entry("many", "a text of three", direction("x"), near(query, "m", 0.1), direction("y")),
+        entry("one", "a text of one", near(query, "o", 0.5)),
+        *(entry(f"far{at}", f"far {at}", *(direction(f"{at} {part}") for part in range(5))) for at in range(20)),
+    )
+    found = await store.search_vectors(SCOPE, query, k=30)
+    assert [(hit.id, hit.chunk) for hit in found[:2]] == [("many", 1), ("one", 0)]
+    assert found[0].score == pytest.approx(_similarity(near(query, "m", 0.1), query), abs=1e-3)
+    assert sorted(ids(found)) == sorted(["many", "one", *(f"far{at}" for at in range(20))])
+
+
+@law
+async def test_an_item_is_found_as_a_whole_where_that_is_nearer(store: Store) -> None:
+    left, right = direction("left"), direction("right")
+    middle = (left + right) / np.linalg.norm(left + right)
+    await write(store, entry("both", "left and right", left, right), entry("left", "left alone", left))
+    found = await store.search_vectors(SCOPE, middle, k=2)
+    assert [(hit.id, hit.chunk) for hit in found] == [("both", None), ("left", 0)]
+    assert found[0].score == pytest.approx(1.0, abs=1e-3)
+
+
+@law
+async def test_items_without_passages_are_not_found_by_vectors(store: Store) -> None:
+    await write(store, entry("a", "with"), plain("b", "without"))
+    assert ids(await store.search_vectors(SCOPE, direction("without"), k=5)) == ["a"]
+
+
+@law
+async def test_replaced_and_deleted_vectors_are_gone(store: Store) -> None:
+    await write(store, *(entry(f"i{at:02}", f"text {at}") for at in range(40)))
+    await write(store, *(entry(f"i{at:02}", f"text {at} anew") for at in range(0, 40, 2)), delete=[f"i{at:02}" for at in range(1, 40, 4)])
+    found = await store.search_vectors(SCOPE, direction("text 4"), k=99)
+    assert sorted(ids(found)) == [f"i{at:02}" for at in range(40) if at % 4 != 1]
+    assert found[0].score < 0.95
+    assert (await store.search_vectors(SCOPE, direction("text 4 anew"), k=1))[0].id == "i04"
+    assert (await store.search_vectors(SCOPE, direction("text 1"), k=1))[0].score < 0.95
+
+
+@law
+async def test_equal_vectors_come_in_order_of_id(store: Store) -> None:
+    """Also beside others, in batches of any kind, and where k cuts through them."""
+    names = [f"id{(at * 37) % 50:02}" for at in range(50)]
+    same = direction("same")
+    for part in (names[:8], names[8:9], names[9:]):
+        await write(store, *(entry(name, "text", same) for name in part), *(entry(f"x{name}", "text", direction(name)) for name in part))
+    for k in (1, 7, 50):
+        assert ids(await store.search_vectors(SCOPE, near(same, "q"), k=k)) == sorted(names)[:k]
+    assert ids(await store.search_vectors(SCOPE, near(same, "q"), k=60))[:50] == sorted(names)
+
+
+@law
+async def test_the_length_of_the_question_does_not_matter(store: Store) -> None:
+    await write(store, *(entry(f"i{at}", f"text {at}") for at in range(9)))
+    assert await store.search_vectors(SCOPE, direction("q") * 8, k=9) == await store.search_vectors(SCOPE, direction("q"), k=9)
+
+
+@law
+async def test_a_question_of_another_width_or_without_numbers_is_refused(store: Store) -> None:
+    await write(store, entry("a", "text"))
+    with pytest.raises(InvalidInput, match="shape"):
+        await store.search_vectors(SCOPE, np.ones(SPACE.dim + 1, np.float32), k=1)
+    with pytest.raises(InvalidInput, match="finite"):
+        await store.search_vectors(SCOPE, np.full(SPACE.dim, np.nan, np.float32), k=1)
+
+
+@law
+async def test_a_zero_vector_is_equally_far_from_everything(store: Store) -> None:
+    await write(store, *(entry(name, name) for name in "cab"))
+    found = await store.search_vectors(SCOPE, np.zeros(SPACE.dim, np.float32), k=2)
+    assert [(hit.id, hit.score) for hit in found] == [("a", 0.5), ("b", 0.5)]
+
+
+@law
+async def test_filters_hold_for_vectors_that_are_replaced(store: Store) -> None:
+    await write(store, *(entry(f"i{at}", f"text {at}", metadata={"n": at % 3}) for at in range(12)))
+    await write(store, *(entry(f"i{at}", f"text {at}", metadata={"n": 9}) for at in range(4)))
+    assert sorted(ids(await store.search_vectors(SCOPE, direction("q"), k=12, where=parse({"n": 9})))) == ["i0", "i1", "i2", "i3"]
+    assert sorted(ids(await store.search_vectors(SCOPE, direction("q"), k=12, where=parse({"n": 0})))) == ["i6", "i9"]

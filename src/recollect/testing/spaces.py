@@ -1,0 +1,152 @@
+"""Vectors of two models are never compared: how a store moves from one space to another, and what it refuses meanwhile."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from ..errors import InvalidInput, ModelMismatch
+from ..model import Passages, Space
+from ..ports import Store
+from ..textquery import Term
+from .cases import NEXT_SPACE, OTHER, SCOPE, SPACE, OpenStore, direction, entry, ids, item, law, opened, passages, plain, write
+
+
+def _moved(text: str) -> Passages:
+    return passages(text, [direction(text, NEXT_SPACE)])
+
+
+@law
+async def test_the_first_passages_set_the_space(open_store: OpenStore) -> None:
+    async with opened(open_store) as store:
+        await write(store, plain("a", "no passages"))
+        assert await store.space() is None
+        await write(store, entry("b", "with passages"))
+        assert await store.space() == SPACE
+    async with opened(open_store) as store:
+        assert await store.space() == SPACE
+
+
+@law
+async def test_passages_of_another_space_are_refused(store: Store) -> None:
+    await write(store, entry("a", "text"))
+    for other in (replace(SPACE, model="other"), replace(SPACE, chunker="other")):
+        with pytest.raises(ModelMismatch, match="other"):
+            await write(store, plain("b", "fine"), entry("c", "text"), space=other)
+    assert await store.get(SCOPE, ["b", "c"]) == []
+    assert await store.space() == SPACE
+    assert (await write(store, plain("b", "no passages"), space=NEXT_SPACE)).added == ("b",)
+
+
+@law
+async def test_a_store_moves_to_another_space(open_store: OpenStore) -> None:
+    """Scope by scope beside the space in use, which is searched until the switch."""
+    texts = {SCOPE: ["one", "two", "three"], OTHER: ["four", "five"]}
+    async with opened(open_store) as store:
+        for scope, own in texts.items():
+            await write(store, *(entry(text, text, scope=scope) for text in own), plain("blank", " \n ", scope=scope), scope=scope)
+        for scope, own in texts.items():
+            with pytest.raises(ModelMismatch, match=NEXT_SPACE.model):
+                await store.use_space(NEXT_SPACE)
+            while missing := await store.without_passages(scope, NEXT_SPACE, 2):
+                assert len(missing) <= 2
+                await store.add_passages(scope, NEXT_SPACE, {found.item.id: _moved(found.item.text) for found in missing})
+            assert ids(await store.search_vectors(scope, direction(own[0]), k=1)) == [own[0]]
+            assert await store.space() == SPACE
+        await store.use_space(NEXT_SPACE)
+        await _has_moved(store)
+    async with opened(open_store) as store:
+        await _has_moved(store)
+
+
+async def _has_moved(store: Store) -> None:
+    assert await store.space() == NEXT_SPACE
+    found = await store.search_vectors(SCOPE, direction("two", NEXT_SPACE), k=9)
+    assert (found[0].id, sorted(ids(found))) == ("two", ["one", "three", "two"])
+    assert ids(await store.search_vectors(OTHER, direction("five", NEXT_SPACE), k=1)) == ["five"]
+    assert await store.passages(SCOPE, [item("x", "one").content_hash], SPACE) == {}
+    assert len(await store.passages(SCOPE, [item("x", "one").content_hash], NEXT_SPACE)) == 1
+    assert [found.item.id for found in await store.without_passages(SCOPE, SPACE, 9)] == ["one", "three", "two"]
+    assert (await store.status(SCOPE)).chunks == 3
+    with pytest.raises(InvalidInput):
+        await store.search_vectors(SCOPE, direction("two"), k=1)
+    with pytest.raises(ModelMismatch):
+        await write(store, entry("late", "late"))
+    assert sorted(ids(await store.search_text(SCOPE, Term("one two late"), k=9))) == ["one", "two"]
+
+
+@law
+async def test_writing_goes_on_while_a_store_moves(store: Store) -> None:
+    """What is replaced meanwhile needs its new passages again; what is deleted needs none."""
+    await write(store, *(entry(name, f"text {name}") for name in "abcd"))
+    await store.add_passages(SCOPE, NEXT_SPACE, {name: _moved(f"text {name}") for name in ("a", "b", "c", "missing")})
+    await write(store, entry("a", "replaced"), delete=["d"])
+    assert [found.item.id for found in await store.without_passages(SCOPE, NEXT_SPACE, 9)] == ["a"]
+    with pytest.raises(ModelMismatch):
+        await store.use_space(NEXT_SPACE)
+    assert ids(await store.search_vectors(SCOPE, direction("replaced"), k=1)) == ["a"]
+    await store.add_passages(SCOPE, NEXT_SPACE, {"a": _moved("replaced")})
+    await store.use_space(NEXT_SPACE)
+    assert ids(await store.search_vectors(SCOPE, direction("replaced", NEXT_SPACE), k=1)) == ["a"]
+    assert sorted(ids(await store.search_vectors(SCOPE, direction("q", NEXT_SPACE), k=9))) == ["a", "b", "c"]
+
+
+@law
+async def test_passages_beside_those_in_use_are_neither_searched_nor_counted(store: Store) -> None:
+    await write(store, entry("a", "text"))
+    before = (await store.chunks(SCOPE, ["a"]), await store.search_vectors(SCOPE, direction("q"), k=5), (await store.status(SCOPE)).chunks)
+    await store.add_passages(SCOPE, NEXT_SPACE, {"a": passages("text", [direction(str(at), NEXT_SPACE) for at in range(3)])})
+    assert (await store.chunks(SCOPE, ["a"]), await store.search_vectors(SCOPE, direction("q"), k=5), (await store.status(SCOPE)).chunks) == before
+    await store.add_passages(SCOPE, NEXT_SPACE, {"a": _moved("text")})
+    (beside,) = (await store.passages(SCOPE, [item("x", "text").content_hash], NEXT_SPACE)).values()
+    assert len(beside.chunks) == 1
+
+
+@law
+async def test_passages_of_the_wrong_width_are_not_added(store: Store) -> None:
+    await write(store, entry("a", "text"), entry("b", "text"))
+    good, bad = _moved("text"), passages("text", [np.ones(5, np.float32)])
+    with pytest.raises(InvalidInput):
+        await store.add_passages(SCOPE, NEXT_SPACE, {"a": good, "b": bad})
+    assert [found.item.id for found in await store.without_passages(SCOPE, NEXT_SPACE, 9)] == ["a", "b"]
+
+
+@law
+async def test_a_store_of_text_alone_takes_up_a_space(store: Store) -> None:
+    await write(store, plain("a", "one"), plain("b", "two"))
+    await store.add_passages(SCOPE, NEXT_SPACE, {"a": _moved("one"), "b": _moved("two")})
+    assert await store.search_vectors(SCOPE, direction("one", NEXT_SPACE), k=5) == ()
+    await store.use_space(NEXT_SPACE)
+    assert [hit.id for hit in await store.search_vectors(SCOPE, direction("one", NEXT_SPACE), k=1)] == ["a"]
+
+
+@law
+async def test_a_write_takes_up_a_space_that_was_prepared(store: Store) -> None:
+    await write(store, plain("a", "one"))
+    await store.add_passages(SCOPE, SPACE, {"a": passages("one", [direction("one")])})
+    await write(store, entry("b", "two"))
+    assert await store.space() == SPACE
+    assert sorted(ids(await store.search_vectors(SCOPE, direction("one"), k=5))) == ["a", "b"]
+
+
+@law
+async def test_the_same_content_is_not_embedded_twice(store: Store) -> None:
+    same = [entry("b", "same words", title="T"), entry("a", "same words", title="T"), plain("0", "same words", title="T")]
+    await write(store, *same, entry("c", "other words"))
+    wanted, other = same[0].item.content_hash, item("x", "other words").content_hash
+    found = await store.passages(SCOPE, [wanted, "unknown", other], SPACE)
+    assert set(found) == {wanted, other}
+    assert found[wanted].chunks == same[0].passages.chunks if same[0].passages else False
+    assert await store.passages(SCOPE, [wanted], NEXT_SPACE) == {}
+    assert await store.passages(SCOPE, [], SPACE) == {}
+
+
+@law
+async def test_every_store_remembers_what_a_space_is(open_store: OpenStore) -> None:
+    odd = Space("модель/'x\"", SPACE.dim, "chunker:ü?")
+    async with opened(open_store) as store:
+        await write(store, entry("a", "text"), space=odd)
+    async with opened(open_store) as store:
+        assert await store.space() == odd

@@ -1,0 +1,115 @@
+"""Graph walks are bounded by hops and by fan-out, and are the same on every store."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from ..model import Edge
+from ..ports import Store
+from .cases import SCOPE, law, plain, write
+
+
+async def _graph(store: Store, *edges: Edge, absent: Sequence[str] = ()) -> None:
+    nodes = sorted({end for edge in edges for end in (edge.source, edge.target)} - set(absent))
+    await write(store, *(plain(node, f"text of {node}") for node in nodes), edges=edges)
+
+
+async def _reached(store: Store, *starts: str, hops: int = 9, fan_out: int = 9, types: Sequence[str] | None = None) -> list[tuple[str, int]]:
+    return [(visit.id, visit.hops) for visit in await store.walk(SCOPE, starts, hops=hops, fan_out=fan_out, types=types)]
+
+
+@law
+async def test_a_walk_goes_no_further_than_its_hops(store: Store) -> None:
+    await _graph(store, *(Edge(f"n{at}", "NEXT", f"n{at + 1}") for at in range(6)))
+    assert await _reached(store, "n0", hops=0) == [("n0", 0)]
+    assert await _reached(store, "n0", hops=2) == [("n0", 0), ("n1", 1), ("n2", 2)]
+    assert await _reached(store, "n3", hops=1) == [("n3", 0), ("n2", 1), ("n4", 1)]
+    assert len(await _reached(store, "n0", hops=99)) == 7
+
+
+@law
+async def test_each_node_is_reached_once_at_its_shortest_distance(store: Store) -> None:
+    await _graph(store, Edge("a", "X", "b"), Edge("b", "X", "c"), Edge("c", "X", "a"), Edge("c", "X", "d"), Edge("d", "X", "d"))
+    assert await _reached(store, "a") == [("a", 0), ("b", 1), ("c", 1), ("d", 2)]
+    assert await _reached(store, "d", "a", "a") == [("a", 0), ("d", 0), ("b", 1), ("c", 1)]
+
+
+@law
+async def test_a_walk_tells_the_edges_that_led_there(store: Store) -> None:
+    out, back = Edge("a", "USES", "b", 0.5), Edge("c", "USES", "b", 0.25)
+    await _graph(store, out, back)
+    visits = await store.walk(SCOPE, ["a"], hops=2, fan_out=9)
+    assert [visit.path for visit in visits] == [(), (out,), (out, back)]
+
+
+@law
+async def test_of_several_ways_of_one_length_the_first_is_told(store: Store) -> None:
+    """From the node with the smallest id; from one node by its heaviest edge, then by type, then outward before inward."""
+    left, right = Edge("s", "X", "l"), Edge("s", "X", "r")
+    to_end = [Edge("r", "A", "end", 9.0), Edge("l", "Z", "end"), Edge("l", "Y", "end"), Edge("end", "Y", "l")]
+    await _graph(store, left, right, *to_end)
+    (end,) = [visit for visit in await store.walk(SCOPE, ["s"], hops=2, fan_out=9) if visit.id == "end"]
+    assert end.path == (left, Edge("l", "Y", "end"))
+
+
+@law
+async def test_from_each_node_only_the_heaviest_edges_are_followed(store: Store) -> None:
+    edges = [Edge("hub", "X", f"n{at}", weight=at / 10) for at in range(10)]
+    await _graph(store, *edges, Edge("n9", "X", "far", 0.1))
+    assert await _reached(store, "hub", hops=1, fan_out=3) == [("hub", 0), ("n7", 1), ("n8", 1), ("n9", 1)]
+    assert await _reached(store, "hub", hops=1, fan_out=0) == [("hub", 0)]
+    assert await _reached(store, "hub", hops=2, fan_out=1) == [("hub", 0), ("n9", 1)]
+    assert await _reached(store, "hub", hops=2, fan_out=2) == [("hub", 0), ("n8", 1), ("n9", 1), ("far", 2)]
+
+
+@law
+async def test_equal_weights_are_followed_by_type_and_then_by_id(store: Store) -> None:
+    await _graph(store, Edge("hub", "B", "a"), Edge("z", "A", "hub"), Edge("hub", "A", "y"), Edge("hub", "A", "x"), Edge("hub", "C", "é"))
+    assert await _reached(store, "hub", fan_out=1) == [("hub", 0), ("x", 1)]
+    assert await _reached(store, "hub", fan_out=2, hops=1) == [("hub", 0), ("x", 1), ("y", 1)]
+    assert await _reached(store, "hub", fan_out=3, hops=1) == [("hub", 0), ("x", 1), ("y", 1), ("z", 1)]
+    assert await _reached(store, "hub", fan_out=4, hops=1) == [("hub", 0), ("a", 1), ("x", 1), ("y", 1), ("z", 1)]
+
+
+@law
+async def test_a_walk_keeps_to_the_types_asked_for(store: Store) -> None:
+    await _graph(store, Edge("a", "USES", "b"), Edge("a", "CITES", "c"), Edge("b", "CITES", "d"), Edge("a", "OWNS", "e", 9.0))
+    assert await _reached(store, "a", types=["USES", "CITES"], fan_out=2) == [("a", 0), ("b", 1), ("c", 1), ("d", 2)]
+    assert await _reached(store, "a", types=["CITES"]) == [("a", 0), ("c", 1)]
+    assert await _reached(store, "a", types=[]) == [("a", 0)]
+
+
+@law
+async def test_an_edge_to_what_is_not_there_is_not_followed_until_it_is(store: Store) -> None:
+    await _graph(store, Edge("a", "X", "ghost"), Edge("ghost", "X", "b"), absent=["ghost"])
+    assert await _reached(store, "a", "b") == [("a", 0), ("b", 0)]
+    assert await _reached(store, "ghost") == []
+    assert (await store.status(SCOPE)).edges == 2
+    await write(store, plain("ghost", "here now"))
+    assert await _reached(store, "a") == [("a", 0), ("ghost", 1), ("b", 2)]
+
+
+@law
+async def test_deleting_an_item_cuts_its_edges_and_no_others(store: Store) -> None:
+    await _graph(store, Edge("a", "X", "b"), Edge("b", "X", "c"), Edge("a", "X", "c"))
+    await write(store, delete=["b"])
+    assert (await store.status(SCOPE)).edges == 1
+    await write(store, plain("b", "again"))
+    assert await _reached(store, "a") == [("a", 0), ("c", 1)]
+
+
+@law
+async def test_an_edge_is_kept_once_with_its_last_weight(store: Store) -> None:
+    await _graph(store, Edge("a", "X", "b", 0.1), Edge("a", "X", "c", 0.5))
+    await write(store, edges=[Edge("a", "X", "b", 0.9)])
+    await write(store, edges=[Edge("a", "X", "b", 0.8), Edge("a", "X", "b", 0.7)])
+    assert (await store.status(SCOPE)).edges == 2
+    assert await _reached(store, "a", fan_out=1) == [("a", 0), ("b", 1)]
+    assert (await store.walk(SCOPE, ["a"], hops=1, fan_out=1))[1].path == (Edge("a", "X", "b", 0.7),)
+
+
+@law
+async def test_starts_that_are_not_there_are_left_out(store: Store) -> None:
+    await _graph(store, Edge("a", "X", "b"))
+    assert await _reached(store, "missing", "b") == [("b", 0), ("a", 1)]
+    assert await _reached(store) == []

@@ -1,0 +1,56 @@
+"""Turns a question and its options into a plan. Whatever is wrong with them is said here, before any work is done."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, Final
+
+from ..errors import InvalidInput
+from ..filters import field_named
+from ..filters import parse as parse_filter
+from ..plan import Plan
+from ..profiles import Profile
+from .text import parse as parse_text
+
+MAX_K: Final = 1_000
+MAX_QUERY_CHARS: Final = 100_000
+
+
+def understand(
+    text: str,
+    *,
+    scope: str,
+    k: int,
+    where: Mapping[str, Any] | None = None,
+    mode: str,
+    profile: Profile,
+    min_score: float | None = None,
+    min_similarity: float | None = None,
+    facets: Sequence[str] = (),
+    snippet_chars: int = 360,
+) -> Plan:
+    """The plan of a question."""
+    if not text.strip():
+        raise InvalidInput("the query is empty: say what to look for")
+    if len(text) > MAX_QUERY_CHARS:
+        raise InvalidInput(f"the query has {len(text)} characters, at most {MAX_QUERY_CHARS} are read: shorten it")
+    if not 1 <= k <= MAX_K:
+        raise InvalidInput(f"k is {k}: ask for 1 to {MAX_K} results")
+    for name, value in (("min_score", min_score), ("min_similarity", min_similarity)):
+        if value is not None and not 0.0 <= value <= 1.0:
+            raise InvalidInput(f"{name} is {value}: it lies between 0 and 1")
+    if snippet_chars < 1:
+        raise InvalidInput(f"snippet_chars is {snippet_chars}: give a positive number")
+    return Plan(
+        scope=scope,
+        text=text,
+        mode=mode,
+        query=parse_text(text, mode),
+        where=parse_filter(where),
+        profile=profile,
+        k=k,
+        min_score=min_score,
+        min_similarity=min_similarity,
+        facets=tuple(field_named(name).name if field_named(name).of_item else name for name in facets),
+        snippet_chars=snippet_chars,
+    )

@@ -1,0 +1,85 @@
+"""The import law: surfaces -> library -> pipeline -> (stages | stores | embed, blind to each other) -> ports -> values."""
+
+from __future__ import annotations
+
+import ast
+from pathlib import Path
+
+import pytest
+
+SOURCE = Path(__file__).parents[1] / "src" / "recollect"
+
+VALUES = {"errors", "model", "textquery", "filters", "profiles", "plan", "contracts"}
+SHARED = VALUES | {"ports", "analysis"}
+ALLOWED = {
+    "errors": set(),
+    "model": {"errors"},
+    "textquery": set(),
+    "filters": {"errors", "model"},
+    "profiles": {"errors"},
+    "plan": {"filters", "profiles", "textquery"},
+    "contracts": set(),
+    "analysis": {"errors"},
+    "ports": VALUES,
+    "settings": {"errors"},
+    "understand": SHARED,
+    "recall": SHARED,
+    "rank": SHARED,
+    "evidence": SHARED,
+    "assemble": SHARED,
+    "embed": SHARED,
+    "stores": SHARED | {"settings"},
+    # The write path is one pipeline: it cuts and sketches what it takes in.
+    "ingest": SHARED | {"evidence", "rank"},
+    "pipeline": SHARED | {"understand", "recall", "rank", "evidence", "assemble"},
+    "library": SHARED | {"settings", "pipeline", "ingest", "understand", "evidence", "embed", "stores", "sync"},
+    "sync": {"library"},
+    "testing": SHARED | {"understand", "stores"},
+}
+
+
+def package_of(path: Path) -> str:
+    parts = path.relative_to(SOURCE).with_suffix("").parts
+    return parts[0]
+
+
+def imports(path: Path) -> set[str]:
+    """The packages of recollect that a module imports, wherever in it."""
+    depth = len(path.relative_to(SOURCE).parts)
+    found: set[str] = set()
+    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        if isinstance(node, ast.ImportFrom) and node.level == depth:
+            found |= {node.module.split(".")[0]} if node.module else {alias.name for alias in node.names}
+        elif isinstance(node, ast.ImportFrom) and node.level == 0 and (node.module or "").startswith("recollect."):
+            found.add((node.module or "").split(".")[1])
+        elif isinstance(node, ast.Import):
+            found |= {alias.name.split(".")[1] for alias in node.names if alias.name.startswith("recollect.")}
+    return found
+
+
+MODULES = [path for path in sorted(SOURCE.rglob("*.py")) if path.parent != SOURCE or path.stem not in ("__init__", "__main__")]
+
+
+@pytest.mark.parametrize("path", MODULES, ids=lambda path: path.relative_to(SOURCE).as_posix())
+def test_a_module_imports_only_what_its_layer_may(path: Path) -> None:
+    package = package_of(path)
+    if package == "surfaces":
+        return
+    assert imports(path) - {package} <= ALLOWED[package]
+
+
+@pytest.mark.parametrize("path", MODULES, ids=lambda path: path.relative_to(SOURCE).as_posix())
+def test_a_module_says_what_it_does_and_stays_small(path: Path) -> None:
+    text = path.read_text(encoding="utf-8")
+    assert ast.get_docstring(ast.parse(text)), "a module opens with a sentence"
+    assert text.count("\n") <= 400
+
+
+def test_only_settings_reads_the_environment() -> None:
+    readers = [path.name for path in MODULES if "os.environ" in (text := path.read_text(encoding="utf-8")) or "getenv" in text]
+    assert readers == ["settings.py"]
+
+
+def test_only_the_command_line_prints() -> None:
+    printers = {package_of(path) for path in MODULES if "print(" in path.read_text(encoding="utf-8")}
+    assert printers <= {"surfaces"}
