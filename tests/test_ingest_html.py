@@ -132,19 +132,41 @@ def test_declared_charset(head: bytes, charset: str | None) -> None:
     ["<", "<!--", "<a ", "</", "<div>", "&", "<![", "<?", "<ul><li>x", "<table><tr><td>", "<a x='", "<script>", "<title>", "<b>", "<p <"],
 )
 def test_time_grows_no_faster_than_the_page(piece: str) -> None:
-    # Each of these, 20,000 times over, takes minutes or for ever where every repetition looks at all that follow.
-    html_to_markdown(piece * 20_000)
+    # Each of these, 10,000 times over, takes long or for ever where every repetition looks at all that follow.
+    html_to_markdown(piece * 10_000)
 
 
 words = st.text("abcxyz", min_size=1, max_size=8)
-tags = st.sampled_from("p div span b ul ol li table tr td th h1 pre blockquote a section main nav code dl dt dd x-y".split())
+tags = st.sampled_from(
+    [
+        "p",
+        "div",
+        "span",
+        "b",
+        "ul",
+        "ol",
+        "li",
+        "table",
+        "tr",
+        "td",
+        "th",
+        "h1",
+        "pre",
+        "blockquote",
+        "a",
+        "section",
+        "code",
+        "dl",
+        "dt",
+        "dd",
+        "x-y",
+    ]
+)
 tokens = st.one_of(words, tags.map("<{}>".format), tags.map("</{}>".format), st.sampled_from(["<br>", "<!-- c -->", " ", "\n"]))
 
 
 @given(st.lists(tokens, max_size=40))
-def test_no_word_outside_the_chrome_is_lost(parts: list[str]) -> None:
-    if any(part in ("<main>", "<nav>", "</main>", "</nav>") for part in parts):
-        parts = [part for part in parts if "main" not in part and "nav" not in part]
+def test_no_word_is_lost(parts: list[str]) -> None:
     written = "".join(part for part in parts if not part.startswith("<") and part.strip())
     text, _ = html_to_markdown("".join(parts))
     assert "".join(character for character in text if character in "abcxyz") == written

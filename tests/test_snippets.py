@@ -135,10 +135,11 @@ def test_nothing_to_show(text: str) -> None:
     assert snippet(text, ["x"]).text == ""
 
 
-def test_only_the_beginning_of_a_very_long_span_is_looked_at() -> None:
-    text = "filler " * SCAN_CHARS + "needle"
-    assert snippet(text, query_terms("needle")).start == 0
-    assert snippet(text, query_terms("needle"), start=len(text) - 100).marks
+def test_a_very_long_text_is_looked_at_where_the_words_are() -> None:
+    text = "filler " * SCAN_CHARS + "one needle, " + "filler " * SCAN_CHARS + "a needle in the haystack" + " filler" * SCAN_CHARS
+    found = snippet(text, query_terms("needles and haystacks"))
+    assert [found.text[a:b] for a, b in found.marks] == ["needle", "haystack"]
+    assert found.text == text[found.start : found.end]
 
 
 @pytest.mark.parametrize("bad", [{"start": -1}, {"start": 5, "end": 4}, {"start": 999}, {"max_chars": 0}])

@@ -124,6 +124,7 @@ def test_phrases_do_not_cross_from_title_to_text(memory: Path) -> None:
         ("strict", "(cat | dog) & !(cat & dog)", {1, 2}),
         ("strict", "!cat", set()),
         ("strict", "東:*", {5}),
+        ("strict", "3.1:*", {9}),
         ("plain", "getUserName", {6, 7}),
         ("plain", "user name", {6, 7}),
         ("web", "東京都", {5}),
@@ -132,7 +133,7 @@ def test_phrases_do_not_cross_from_title_to_text(memory: Path) -> None:
     ],
 )
 def test_modes(memory: Path, mode: str, text: str, expected: set[int]) -> None:
-    texts = ["a cat", "a dog", "the cat dog", "a cow", "東京都の大学", "call getUserName()", "def get_user_name():", "Café"]
+    texts = ["a cat", "a dog", "the cat dog", "a cow", "東京都の大学", "call getUserName()", "def get_user_name():", "Café", "3.14", "351"]
     index = opened(memory)
     index.apply([doc(seq, text) for seq, text in enumerate(texts, 1)], [], 1)
     assert set(found(index, parse(text, mode))) == expected
@@ -187,6 +188,7 @@ def test_a_filter_gives_what_filtering_everything_gives(memory: Path, size: int)
         chosen = set(allowed)
         expected = [seq for seq, _ in everything if seq in chosen]
         assert found(index, query, 5_000, allowed) == expected
+        assert dict(index.search(query, k=10, allowed=allowed)).items() <= dict(everything).items()
         assert found(index, query, 10, allowed)[:10] == expected[:10]
         assert index.count(query, allowed=allowed) == len(expected)
     assert found(index, query, 10, []) == []
@@ -220,6 +222,13 @@ def test_a_reader_takes_up_what_another_applied(memory: Path) -> None:
     reader.apply([doc(3, "cat")], [], 3)
     writer.apply([doc(4, "cat")], [], 4)
     assert sorted(found(writer, "cat")) == [2, 3, 4]
+
+
+def test_a_writer_knows_what_another_began(memory: Path) -> None:
+    first, second = opened(memory), opened(memory)
+    first.apply([doc(1, "cat")], [], 1)
+    second.apply([doc(2, "cat")], [], 2)
+    assert found(second, "cat") == [1, 2]
 
 
 def test_readers_never_fail_while_a_writer_works(memory: Path) -> None:

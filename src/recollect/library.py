@@ -113,8 +113,7 @@ class Library:
         limit = self.settings.ingest.max_file_bytes
         survey = await asyncio.to_thread(files.survey, roots, known, base=base, max_bytes=limit)
         progress = Progress(items_total=len(survey.changed))
-        problems = list(survey.problems)
-        items = files.items(survey.changed, known, scope=self.scope, problems=problems)
+        items = files.items(survey, known, scope=self.scope)
         written = await ingest.ingest(
             self.store, self.scope, items, cutter=await self._cutter(), progress=progress, report=report
         )
@@ -127,7 +126,7 @@ class Library:
             unchanged=len(survey.unchanged) + len(written.unchanged),
             deleted=len(deleted),
             left_out=survey.left_out,
-            problems=problems,
+            problems=survey.problems,
         )
 
     async def add(self, items: Iterable[Item], *, report: Callable[[Progress], None] | None = None) -> IndexReport:

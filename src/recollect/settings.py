@@ -38,12 +38,12 @@ class VectorSettings(Section):
     """How the embedded store searches vectors: exact when few, binary codes and exact rescoring, HNSW when very many."""
 
     policy: Literal["auto", "exact", "binary", "hnsw"] = "auto"
-    exact_below: int | None = Field(default=None, ge=0)
-    hnsw_above: int | None = Field(default=None, ge=0)
-    oversample: int | None = Field(default=None, ge=1)
+    exact_below: int = Field(default=10_000, ge=0)
+    hnsw_above: int = Field(default=1_000_000, ge=0)
+    oversample: int = Field(default=20, ge=1)
     hnsw_m: int = Field(default=32, ge=2)
-    hnsw_ef_construction: int = Field(default=64, ge=1)
-    hnsw_ef_search: int = Field(default=32, ge=1)
+    ef_construction: int = Field(default=64, ge=1)
+    ef_search: int = Field(default=32, ge=1)
 
 
 class IngestSettings(Section):

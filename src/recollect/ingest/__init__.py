@@ -118,7 +118,7 @@ def _batches(items: Iterable[Item], cutter: Cutter | None) -> Iterator[list[Prep
     batch: list[Prepared] = []
     chunks = chars = 0
     for item in items:
-        prepared = Prepared(item, cutter.cut(item) if cutter else (), sketch(terms(item.text)))
+        prepared = Prepared(item, cutter.cut(item) if cutter else (), sketch(terms(f"{item.title or ''}\n{item.text}")))
         batch.append(prepared)
         chunks += len(prepared.chunks)
         chars += len(item.text)

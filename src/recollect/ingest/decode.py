@@ -30,16 +30,15 @@ BINARY_SIGNATURES: Final = {
     b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1": "an old Office file",
     b"\x7fELF": "a program",
 }
-# Encodings that text without a mark is still found in, the commoner first: of two that fit a short text equally well the
-# first is taken. Those of mainframes and of DOS are left out: for a short text in
-# a Western encoding they are guessed far more often than they are met.
+# Encodings to guess from, the commoner first: of two that fit a text equally well the first is taken. Those of mainframes
+# and of DOS are left out, because nearly any bytes fit them.
 CANDIDATES: Final = (
     "cp1252", "iso8859_15", "cp1250", "iso8859_2", "cp1251", "koi8_r", "koi8_u", "cp1253", "iso8859_7", "cp1254", "cp1255", "cp1256",
     "cp1257", "cp1258", "cp932", "shift_jis", "euc_jp", "gb18030", "gbk", "big5", "cp949", "euc_kr", "cp874", "mac_roman",
 )  # fmt: skip
-# Enough for a guess (its cost grows with the length, about 30 ms here), small beside the files worth indexing.
+# The cost of a guess grows with the length: 2 MB of German in cp1252 took 30 to 70 ms with this much looked at.
 GUESS_BYTES: Final = 64 * 1024
-# One control character in two hundred: more than any encoded prose has, far fewer than bytes that are no text at all (one in eight).
+# Prose has next to no control characters; of bytes drawn at random about one in five is one.
 MAX_CONTROL_SHARE: Final = 0.005
 _CONTROLS = re.compile("[\x00-\x08\x0e-\x1a\x1c-\x1f\x7f-\x84\x86-\x9f]")
 _UNKEEPABLE = re.compile("[\x00\ud800-\udfff]")

@@ -14,8 +14,8 @@ from xml.etree.ElementTree import Element, ParseError, TreeBuilder, XMLParser
 from .decode import Unreadable
 from .html import markdown_table
 
-# A thousand pages of prose are about 10 MB of XML; a part that unpacks to more than this is an accident or an attack.
-MAX_PART_BYTES: Final = 64 * 1024 * 1024
+# Room for thousands of pages of Word's wordy XML; a part that unpacks to more is an accident or an attack.
+MAX_PART_BYTES: Final = 32 * 1024 * 1024
 OLD_OFFICE: Final = b"\xd0\xcf\x11\xe0"
 W: Final = "{http://schemas.openxmlformats.org/wordprocessingml/2006/main}"
 STRICT_W: Final = "{http://purl.oclc.org/ooxml/wordprocessingml/main}"
@@ -173,7 +173,7 @@ def _list_item(paragraph: Element, styles: _Styles) -> str | None:
 
 
 def _table(table: Element) -> list[str]:
-    rows = [[" ".join(_text(cell).split()) for cell in row.findall(f"{W}tc")] for row in table.iter(f"{W}tr")]
+    rows = [[" ".join(_text(cell).split()) for cell in row.findall(f"{W}tc")] for row in table.findall(f"{W}tr")]
     return markdown_table(rows)
 
 

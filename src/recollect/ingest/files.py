@@ -11,7 +11,7 @@ from typing import Final
 from ..model import Item, Known
 from . import Problem
 from .readers import Unreadable, read
-from .walk import Found, Skipped, walk
+from .walk import Found, Skipped, reference, walk
 
 SOURCE: Final = "file"
 
@@ -29,17 +29,12 @@ class Survey:
 
 def refs(paths: Sequence[Path], base: Path) -> list[str]:
     """The references under which what the paths hold is known; an empty one stands for everything."""
-    found = []
-    for path in paths:
-        absolute = path.absolute().resolve()
-        inside = absolute.is_relative_to(base.resolve())
-        ref = absolute.relative_to(base.resolve()).as_posix() if inside else absolute.as_posix()
-        found.append("" if ref == "." else ref)
-    return found
+    return ["" if (ref := reference(path, base)) == "." else ref for path in paths]
 
 
 def survey(paths: Sequence[Path], known: Mapping[str, Known], *, base: Path, max_bytes: int) -> Survey:
-    """Look at everything under the paths. Of what is known under them, gone is what was neither found nor hidden from view."""
+    """Look at everything under the paths. Of what is known under them, gone is what was
+    neither found nor hidden from view nor the cause of a problem."""
     result = Survey()
     seen: set[str] = set()
     skipped: list[Skipped] = []
@@ -56,18 +51,22 @@ def survey(paths: Sequence[Path], known: Mapping[str, Known], *, base: Path, max
                     result.changed.append(entry)
     result.problems = [Problem(entry.ref, entry.reason) for entry in skipped if entry.problem]
     result.left_out = sum(not entry.problem for entry in skipped)
+    seen |= {entry.ref for entry in skipped if entry.problem}
     hidden = [entry for entry in skipped if entry.unseen]
     result.gone = [ref for ref in known if ref not in seen and not any(entry.hides(ref) for entry in hidden)]
     return result
 
 
-def items(found: Sequence[Found], known: Mapping[str, Known], *, scope: str, problems: list[Problem]) -> Iterator[Item]:
-    """The items of files. One that cannot be read is added to the problems, and what the store has of it stays."""
-    for file in found:
+def items(result: Survey, known: Mapping[str, Known], *, scope: str) -> Iterator[Item]:
+    """The items of files. One that cannot be read is told of in the survey, and what the store has of it stays."""
+    for file in result.changed:
         try:
             document = read(file.path)
         except Unreadable as error:
-            problems.append(Problem(file.ref, str(error)))
+            if error.problem:
+                result.problems.append(Problem(file.ref, str(error)))
+            else:
+                result.left_out += 1
             continue
         changed_at = datetime.fromtimestamp(file.mtime_ns / 1e9, UTC)
         before = known.get(file.ref)

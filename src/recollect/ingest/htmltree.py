@@ -37,7 +37,7 @@ ENDS: Final = {
 ENDS_PARAGRAPH: Final = BLOCKS - {"caption", "td", "th", "tr", "tbody", "thead", "tfoot", "html", "body", "head"}
 CONTAINERS: Final = frozenset({"table", "ul", "ol", "dl", "select"})
 TABLE_TAGS: Final = frozenset({"table", "thead", "tbody", "tfoot", "tr", "td", "th", "body", "html"})
-# Deeper than any page written by hand or by a tool we met; what is nested further is kept, side by side.
+# Rendering recurses twice for each level, and Python allows 1,000; what is nested further is kept, side by side.
 MAX_DEPTH: Final = 100
 RAW_TEXT: Final = {
     tag: re.compile(rf"</{tag}(?=[\s/>])[^>]*>", re.IGNORECASE)

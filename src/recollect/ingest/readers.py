@@ -24,7 +24,6 @@ __all__ = ["Document", "Unreadable", "read", "read_bytes"]
 _LOOKS_LIKE_HTML = re.compile(
     rb"\s*(?:<\?xml[^>]{0,200}>\s*)?(?:<!--.{0,2000}?-->\s*)?<(?:!doctype\s+html|html[\s>])", re.IGNORECASE | re.DOTALL
 )
-_SHEBANG = re.compile(rb"#![ \t]*\S*?([^/\s]+)(?:[ \t]+(?:-\S+[ \t]+)*([^\s/-][^\s/]*))?")
 
 
 @dataclass(frozen=True)
@@ -83,12 +82,13 @@ def _sniffed(data: bytes) -> Reader:
 
 def _interpreted(data: bytes) -> str | None:
     """The language of a script by its first line: `#!/bin/sh`, `#!/usr/bin/env -S python3 -u`."""
-    found = _SHEBANG.match(data[:200])
-    if not found:
+    if not data.startswith(b"#!"):
         return None
-    program = found.group(2) if found.group(1) == b"env" else found.group(1)
-    name = (program or b"").decode("ascii", "replace").lower()
-    return LANGUAGES_BY_INTERPRETER.get(name.rstrip("0123456789."))
+    words = data[2:200].split(b"\n")[0].decode("ascii", "replace").split()
+    programs = [word.rpartition("/")[2] for word in words if not word.startswith("-") and "=" not in word]
+    if programs and programs[0] == "env":
+        del programs[0]
+    return LANGUAGES_BY_INTERPRETER.get(programs[0].lower().rstrip("0123456789.")) if programs else None
 
 
 def _read_markdown(name: str, data: bytes) -> Document:

@@ -26,7 +26,7 @@ FIELDS: Final = frozenset(
         *("created_at", "updated_at", "importance", "entities", "metadata"),
     }
 )
-# More than any record we met has (3), and far from where writing JSON back fails.
+# The depth filters allow as well, and far from where writing JSON back fails (about 1,000).
 MAX_METADATA_DEPTH: Final = 32
 INT64: Final = range(-(2**63), 2**63)
 _SHORT = Repr()

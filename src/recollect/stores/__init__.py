@@ -32,15 +32,5 @@ def open_store(url: str, options: Settings, *, create: bool = True) -> Store:
     from .sqlite.store import SqliteStore
     from .sqlite.vectors import VectorSettings
 
-    chosen = options.vectors
-    given = {
-        "policy": chosen.policy,
-        "exact_below": chosen.exact_below,
-        "hnsw_above": chosen.hnsw_above,
-        "oversample": chosen.oversample,
-        "hnsw_m": chosen.hnsw_m,
-        "ef_construction": chosen.hnsw_ef_construction,
-        "ef_search": chosen.hnsw_ef_search,
-    }
-    vectors = VectorSettings(**{name: value for name, value in given.items() if value is not None})  # type: ignore[arg-type]
+    vectors = VectorSettings(**options.vectors.model_dump())
     return SqliteStore(folder, create=create, vectors=vectors, lock_timeout_s=options.lock_timeout_s)

@@ -5,6 +5,7 @@ Nothing heavy is imported before it is needed: `--help` and `--version` answer a
 
 from __future__ import annotations
 
+import os
 import sys
 from argparse import Namespace
 from collections.abc import Sequence
@@ -91,15 +92,16 @@ def _carried_out(library: Library, args: Namespace, screen: Screen) -> int:
 
     async def work() -> int:
         _stop_on_interrupt(screen)
-        async with library:
-            code: int = await args.run(library, args, screen)
-            return code
+        try:
+            async with library:
+                code: int = await args.run(library, args, screen)
+                return code
+        except asyncio.CancelledError:
+            screen.say("stopped: the store is usable, and the same command goes on where this one ended" if args.writes else "stopped")
+            # The store is closed. A thread may still be embedding, for minutes, what nobody waits for: it is not waited for either.
+            os._exit(INTERRUPTED)
 
-    try:
-        return asyncio.run(work())
-    except asyncio.CancelledError:
-        screen.say("stopped: the store is usable, and the same command goes on where this one ended" if args.writes else "stopped")
-        return INTERRUPTED
+    return asyncio.run(work())
 
 
 def _stop_on_interrupt(screen: Screen) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Sequence
+from functools import lru_cache
 from math import log
 from typing import TypeAlias
 
@@ -62,7 +63,13 @@ class Corpus:
 
 def parts_of(item: Item) -> Parts:
     """The terms under which an item is found."""
-    return terms(item.title or ""), terms(item.text), terms(item.source_ref or "")
+    return _terms(item.title or ""), _terms(item.text), _terms(item.source_ref or "")
+
+
+@lru_cache(maxsize=10_000)
+def _terms(text: str) -> list[str]:
+    """Remembered, since every search goes through every text."""
+    return terms(text)
 
 
 def _length(parts: Parts) -> int:

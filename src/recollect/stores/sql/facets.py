@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections import Counter
+
 from sqlalchemy import Connection, func, select
 
 from ...filters import Filter, field_named
@@ -30,7 +32,7 @@ def count_values(connection: Connection, scope: str, name: str, where: Filter | 
     if field.of_item:
         column = getattr(ItemRow, field.name)
         query = select(column, func.count()).where(ItemRow.scope == scope, column.is_not(None), holds(where, scope, per_row=True))
-        counts = {str(value): count for value, count in connection.execute(query.group_by(column))}
+        counts = Counter({str(value): count for value, count in connection.execute(query.group_by(column))})
     else:
         values = select(FieldRow.type, FieldRow.text, FieldRow.number, func.count()).where(
             FieldRow.scope == scope, FieldRow.name == field.name
@@ -38,15 +40,16 @@ def count_values(connection: Connection, scope: str, name: str, where: Filter | 
         if where is not None:
             values = values.join(ItemRow, (ItemRow.scope == FieldRow.scope) & (ItemRow.id == FieldRow.item_id))
             values = values.where(holds(where, scope, per_row=True))
-        counts = {
-            shown(kind, text if kind == "text" else number): count
-            for kind, text, number, count in connection.execute(values.group_by(FieldRow.type, FieldRow.text, FieldRow.number))
-        }
+        counts = Counter[str]()
+        for kind, text, number, count in connection.execute(values.group_by(FieldRow.type, FieldRow.text, FieldRow.number)):
+            counts[shown(kind, text, number)] += count
     return dict(sorted(counts.items(), key=lambda pair: (-pair[1], pair[0])))
 
 
-def shown(kind: str, value: str | float) -> str:
+def shown(kind: str, text: str | None, number: float | None) -> str:
     """A facet's value as text: 2024 rather than 2024.0, true rather than 1.0."""
+    if number is None:
+        return text or ""
     if kind == "boolean":
-        return "true" if value else "false"
-    return f"{value:g}" if isinstance(value, float) and not value.is_integer() else str(int(value)) if isinstance(value, float) else value
+        return "true" if number else "false"
+    return str(int(number)) if number.is_integer() else str(number)

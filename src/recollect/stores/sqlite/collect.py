@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
-from sqlalchemy import Connection, select
+from sqlalchemy import Connection, bindparam, func, select
 
 from ...filters import Filter
 from ...model import Hit, Ranking
@@ -24,8 +25,13 @@ GROWTH = 4
 DECIMALS = 6
 """Scores are rounded here: the order of sums in BLAS may change the last bits of equal vectors, and a tie must stay a tie."""
 
-MAX_PARAMETERS = 30_000
-"""Numbers bound in one statement; SQLite allows 32,766."""
+# Made once, and the numbers bound as one JSON text: 116 of them take .5 ms to look up, and 1.3 ms where SQLAlchemy builds the
+# statement for every question and a parameter for every number. Any number of them may be bound so; SQLite allows 32,766 parameters.
+_GIVEN = select(func.json_each(bindparam("seqs")).table_valued("value").c.value)
+_PRESENT = select(ItemRow.seq, ItemRow.id).where(ItemRow.scope == bindparam("scope"), ItemRow.seq.in_(_GIVEN))
+_SUCCESSORS = select(TombstoneRow.seq, TombstoneRow.next_seq).where(
+    TombstoneRow.scope == bindparam("scope"), TombstoneRow.seq.in_(_GIVEN), TombstoneRow.next_seq.is_not(None)
+)
 
 Allowed: TypeAlias = np.ndarray[Any, np.dtype[np.int64]] | None
 
@@ -89,23 +95,11 @@ class Collector:
         return ids
 
     def _present(self, seqs: list[int], where: Filter | None) -> dict[int, str]:
-        found: dict[int, str] = {}
-        for begin in range(0, len(seqs), MAX_PARAMETERS):
-            query = select(ItemRow.seq, ItemRow.id).where(
-                ItemRow.scope == self._scope,
-                ItemRow.seq.in_(seqs[begin : begin + MAX_PARAMETERS]),
-                holds(where, self._scope, per_row=True),
-            )
-            found.update((seq, item_id) for seq, item_id in self._connection.execute(query))
-        return found
+        query = _PRESENT if where is None else _PRESENT.where(holds(where, self._scope, per_row=True))
+        return dict(self._connection.execute(query, self._given(seqs)).all())
 
     def _successors(self, seqs: list[int]) -> dict[int, int]:
-        found: dict[int, int] = {}
-        for begin in range(0, len(seqs), MAX_PARAMETERS):
-            query = select(TombstoneRow.seq, TombstoneRow.next_seq).where(
-                TombstoneRow.scope == self._scope,
-                TombstoneRow.seq.in_(seqs[begin : begin + MAX_PARAMETERS]),
-                TombstoneRow.next_seq.is_not(None),
-            )
-            found.update((old, new) for old, new in self._connection.execute(query) if new is not None)
-        return found
+        return {old: new for old, new in self._connection.execute(_SUCCESSORS, self._given(seqs)) if new is not None}
+
+    def _given(self, seqs: list[int]) -> dict[str, str]:
+        return {"scope": self._scope, "seqs": json.dumps(seqs)}

@@ -24,13 +24,14 @@ Rows: TypeAlias = npt.NDArray[np.int64]
 
 # Fewer candidates than this save nothing: rescoring them takes .1 ms, and recall@10 is .998 instead of .987 with 200 (26,000 passages).
 MIN_CANDIDATES: Final = 400
-# The nearest rows belong to fewer items the more rows an item has, but not in proportion.
+# The nearest rows belong to fewer items the more rows an item has, but not in proportion: for 10,332 documents in 32,292 rows
+# recall@50 with an oversampling of 20 is .978 without this and .991 with the square root, as for items of one row.
 SHARED_PLACES: Final = 0.5
 # Rescoring gathers rows from here and there; at this share of them scoring all, in order, is as fast.
 EXACT_SHARE: Final = 0.5
 # Too few items among the candidates: ask for this many times more.
 GROWTH: Final = 4
-# Rows a walk keeps for each item asked for.
+# Rows a walk keeps for each item asked for: recall@50 of 28,000 passages is .982 with 2 and .993 with 4, in .3 and .45 ms.
 WALK_OVERSAMPLE: Final = 4
 # A walk that keeps more candidates than this is slower than a scan of a million codes.
 MAX_WALK: Final = 2_000
@@ -48,7 +49,7 @@ class VectorSettings:
 
     policy: Policy = "auto"
     exact_below: int = 5_000
-    """Scoring 5,000 rows of 384 takes 1.2 ms, a scan .6 ms and one item in a hundred missed."""
+    """Scoring 5,000 rows of 384 takes 1.2 ms, a scan .6 ms, but it misses a few items in a thousand."""
     hnsw_above: int = 1_000_000
     """A scan of a million codes takes 5 ms, and needs no graph to be built."""
     oversample: int = 30
@@ -268,15 +269,15 @@ def walk(graph: Graph, unit: Floats, k: int, mask: Mask | None) -> Rows:
     return np.sort(rows[rows >= 0])
 
 
-def open_graph(folder: Path, part: Part | None, dim: int) -> Graph | None:
-    """The graph of a file, mapped; None where it is missing or not as it was written, since scans do without it.
+def open_graph(folder: Path, part: Part | None, dim: int, *, mapped: bool = True) -> Graph | None:
+    """The graph of a file; None where it is missing or not as it was written, since scans do without it.
 
     The checksum comes first: FAISS follows a garbled graph out of its memory."""
     faiss = _faiss()
     if part is None or file_crc(folder / part.name, part.size) != part.crc:
         return None
     try:
-        index = faiss.read_index(str(folder / part.name), faiss.IO_FLAG_MMAP_IFC)
+        index = faiss.read_index(str(folder / part.name), faiss.IO_FLAG_MMAP_IFC if mapped else 0)
     except RuntimeError:
         return None
     return Graph(part, index) if (index.ntotal, index.d) == (part.rows, dim) else None
@@ -285,11 +286,13 @@ def open_graph(folder: Path, part: Part | None, dim: int) -> Graph | None:
 def grow_graph(folder: Path, snapshot: Snapshot, graph: Graph | None, settings: VectorSettings) -> Any:
     """A graph over all rows: a copy of this one with the rows it lacks, or a new one."""
     faiss = _faiss()
-    if graph is None:
+    # Read again, since searches use the one that is open; None too where another process has put a newer one in its place.
+    copy = open_graph(folder, graph.part, snapshot.dim, mapped=False) if graph else None
+    if copy:
+        index = copy.index
+    else:
         index = faiss.IndexHNSWSQ(snapshot.dim, faiss.ScalarQuantizer.QT_fp16, settings.hnsw_m, faiss.METRIC_INNER_PRODUCT)
         index.is_trained = True
-    else:
-        index = faiss.read_index(str(folder / graph.part.name))
     index.hnsw.efConstruction = settings.ef_construction
     missing = snapshot.vectors[index.ntotal :]
     with _one_thread() if len(missing) < SMALL_BUILD else nullcontext():

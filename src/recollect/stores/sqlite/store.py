@@ -152,7 +152,7 @@ class SqliteStore:
     def _ready(self, connection: Connection, scope: str) -> tuple[ScopeIndexes, Space | None]:
         """The scope's indexes, level with the truth unless another process is writing just now."""
         space = active_space(connection)
-        change = connection.scalar(select(ScopeRow.change).where(ScopeRow.scope == scope)) or 0
+        change = connection.scalar(rows.CHANGE_OF_SCOPE, {"scope": scope}) or 0
         indexes = self._of(scope)
         usable = True
         try:
@@ -219,7 +219,7 @@ class SqliteStore:
 
     async def get(self, scope: str, ids: Sequence[str]) -> list[Stored]:
         def read(connection: Connection) -> list[Stored]:
-            found = connection.execute(select(*rows.ITEM_COLUMNS).where(ItemRow.scope == scope, ItemRow.id.in_(ids)))
+            found = connection.execute(rows.ITEMS_BY_ID, {"scope": scope, "ids": ids})
             by_id = {entry.item.id: entry for entry in map(rows.stored, found)}
             return [by_id[item_id] for item_id in dict.fromkeys(ids) if item_id in by_id]
 
@@ -240,8 +240,7 @@ class SqliteStore:
         def read(connection: Connection) -> dict[str, tuple[Chunk, ...]]:
             found: dict[str, list[Chunk]] = {}
             if space := active_space(connection):
-                query = select(*rows.CHUNK_COLUMNS).where(ChunkRow.scope == scope, ChunkRow.space == space.id, ChunkRow.item_id.in_(ids))
-                for row in connection.execute(query.order_by(ChunkRow.item_id, ChunkRow.ordinal)):
+                for row in connection.execute(rows.CHUNKS_BY_ITEM, {"scope": scope, "space": space.id, "ids": ids}):
                     found.setdefault(row[0], []).append(rows.chunk(row))
             return {item_id: tuple(chunks) for item_id, chunks in found.items()}
 
@@ -304,7 +303,7 @@ class SqliteStore:
                 return connection.scalar(select(func.count()).select_from(table).where(*conditions)) or 0
 
             space = active_space(connection)
-            change = connection.scalar(select(ScopeRow.change).where(ScopeRow.scope == scope)) or 0
+            change = connection.scalar(rows.CHANGE_OF_SCOPE, {"scope": scope}) or 0
             return StoreStatus(
                 url=self.url,
                 version=VERSION,

@@ -19,9 +19,12 @@ OF_AN_ITEM = (FieldRow, ChunkRow)
 """Tables with rows of an item, which go with it."""
 
 
+_ACTIVE = select(SpaceRow.model, SpaceRow.dim, SpaceRow.chunker).where(SpaceRow.active)
+
+
 def active_space(connection: Connection) -> Space | None:
     """The space that is searched."""
-    row = connection.execute(select(SpaceRow.model, SpaceRow.dim, SpaceRow.chunker).where(SpaceRow.active)).first()
+    row = connection.execute(_ACTIVE).first()
     return Space(row.model, row.dim, row.chunker) if row else None
 
 
@@ -81,7 +84,9 @@ class Writer:
     def _keep_space(self, *, active: bool) -> None:
         assert self._space is not None
         row = {"id": self._space.id, "model": self._space.model, "dim": self._space.dim, "chunker": self._space.chunker, "active": active}
-        self._connection.execute(upsert(SpaceRow).values(row).on_conflict_do_nothing())
+        kept = upsert(SpaceRow).values(row)
+        on_conflict = kept.on_conflict_do_update(index_elements=["id"], set_={"active": True}) if active else kept.on_conflict_do_nothing()
+        self._connection.execute(on_conflict)
 
     def _present(self, ids: Sequence[str]) -> dict[str, tuple[int, str, str | None]]:
         query = select(ItemRow.id, ItemRow.seq, ItemRow.revision, ItemRow.stamp).where(ItemRow.scope == self._scope)

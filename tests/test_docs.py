@@ -1,0 +1,71 @@
+"""The docs say what the code does: every command, option and setting is documented, and the Python in the README runs."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from recollect.filters import ITEM_FIELDS, OPERATORS
+from recollect.profiles import PROFILES
+from recollect.settings import all_keys
+from recollect.understand.text import MODES
+
+ROOT = Path(__file__).parents[1]
+README = (ROOT / "README.md").read_text(encoding="utf-8")
+
+
+def page(name: str) -> str:
+    return (ROOT / "docs" / name).read_text(encoding="utf-8")
+
+
+def helped(*words: str) -> str:
+    return subprocess.run([sys.executable, "-m", "recollect", *words, "--help"], capture_output=True, text=True, check=True).stdout
+
+
+def test_every_command_and_option_is_documented() -> None:
+    verbs = re.findall(r"^    (\w+) ", helped(), flags=re.MULTILINE)
+    assert {"index", "import", "search", "get", "delete", "status", "doctor"} <= set(verbs)
+    text = page("cli.md")
+    for verb in verbs:
+        assert f"`recollect {verb}" in text
+        for option in set(re.findall(r"--[a-z][a-z-]+", helped(verb))) - {"--help"}:
+            assert option in text, f"{verb} {option}"
+
+
+def test_every_setting_is_documented_with_its_variable() -> None:
+    text = page("settings.md")
+    for key, variable in all_keys().items():
+        assert f"`{key}`" in text
+        assert f"`{variable}`" in text
+
+
+@pytest.mark.parametrize("name", [*OPERATORS, *ITEM_FIELDS, *MODES])
+def test_every_operator_field_and_mode_is_documented(name: str) -> None:
+    assert f"`{name}`" in page("queries.md")
+
+
+@pytest.mark.parametrize("name", PROFILES)
+def test_every_profile_is_documented(name: str) -> None:
+    assert f"`{name}`" in page("cli.md")
+
+
+@pytest.mark.parametrize("source", ["README.md", "docs/python.md"])
+def test_the_python_in_the_docs_runs(source: str, tmp_path: Path) -> None:
+    (tmp_path / "docs").mkdir()
+    (tmp_path / "docs" / "queries.md").write_text(page("queries.md"), encoding="utf-8")
+    blocks = re.findall(r"```python\n(.*?)```", (ROOT / source).read_text(encoding="utf-8"), flags=re.DOTALL)
+    assert blocks
+    for block in blocks:
+        ran = subprocess.run([sys.executable, "-c", block], cwd=tmp_path, capture_output=True, text=True)
+        assert ran.returncode == 0, ran.stderr
+        assert ran.stdout.strip()
+
+
+def test_every_link_in_the_docs_leads_somewhere() -> None:
+    for path in (ROOT / "README.md", *(ROOT / "docs").glob("*.md")):
+        for target in re.findall(r"\]\((?!http)([^)#]+)\)", path.read_text(encoding="utf-8")):
+            assert (path.parent / target).exists(), f"{path.name}: {target}"
