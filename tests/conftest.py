@@ -9,9 +9,9 @@ from tempfile import TemporaryDirectory
 import pytest
 
 from recollect.ports import Store
+from recollect.settings import VectorSettings
 from recollect.stores.reference import ReferenceStore
 from recollect.stores.sqlite.store import SqliteStore
-from recollect.stores.sqlite.vectors import VectorSettings
 
 pytest.register_assert_rewrite("recollect.testing")
 
@@ -23,13 +23,15 @@ STORES: dict[str, Callable[[Path], Store]] = {
 VARIANTS = ("sqlite-binary", "sqlite-hnsw")
 """These differ in how vectors are searched and in nothing else, so only laws about that are asked of them."""
 
+ASKED_OF_VARIANTS = ("recollect.testing.filtering", "recollect.testing.nearness", "recollect.testing.twin")
+
 IN_MEMORY = Path("/dev/shm")
 """Where there is a file system in memory it is used: a synced write takes 50 ms there, 200 on a busy disk."""
 
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
     if "open_store" in metafunc.fixturenames:
-        variants = VARIANTS if metafunc.function.__module__ in ("recollect.testing.nearness", "recollect.testing.filtering") else ()
+        variants = VARIANTS if metafunc.function.__module__ in ASKED_OF_VARIANTS else ()
         metafunc.parametrize("open_store", ["reference", "sqlite", *variants], indirect=True)
 
 

@@ -18,7 +18,8 @@ from hypothesis import strategies as st
 
 from recollect.errors import InvalidInput
 from recollect.stores.sqlite import slots
-from recollect.stores.sqlite.vectors import Damaged, Found, VectorIndex, VectorSettings
+from recollect.settings import VectorSettings
+from recollect.stores.sqlite.vectors import Damaged, Found, VectorIndex
 
 DIM = 24
 NONE = np.empty(0, np.int64)

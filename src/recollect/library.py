@@ -211,9 +211,10 @@ class Library:
             facets=facets,
             snippet_chars=snippet_chars,
         )
-        if self.embedder is not None and (space := await self.store.space()):
+        space = await self.store.space()
+        if space:
             self._check_model(space)
-        return await pipeline.search(self.store, self.embedder, plan)
+        return await pipeline.search(self.store, self.embedder, plan, space)
 
     async def get(self, item_id: str) -> Item:
         """The item of this id."""

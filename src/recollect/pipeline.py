@@ -19,8 +19,8 @@ from .rank.fuse import fuse
 from .recall import recall
 
 
-async def search(store: Store, embedder: Embedder | None, plan: Plan) -> RetrievalBundle:
-    """The answer to a plan."""
+async def search(store: Store, embedder: Embedder | None, plan: Plan, space: Space | None) -> RetrievalBundle:
+    """The answer to a plan; `space` is the store's."""
     begin = perf_counter()
     timing: dict[str, float] = {}
     if plan.where is not None:
@@ -35,7 +35,6 @@ async def search(store: Store, embedder: Embedder | None, plan: Plan) -> Retriev
     chunks = await store.chunks(plan.scope, [stored.item.id for _, stored, _ in kept])
     matched = {hit.id: hit.chunk for ranking in rankings.values() for hit in ranking if hit.chunk is not None}
     words = query_terms(plan.text)
-    space = await store.space()
     results = [
         _result(plan, words, found, stored, folded, chunks.get(found.id, ()), matched.get(found.id), space)
         for found, stored, folded in kept

@@ -7,9 +7,10 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping
+from dataclasses import dataclass, fields, is_dataclass
 from difflib import get_close_matches
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, get_args
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
@@ -17,6 +18,9 @@ from .errors import InvalidInput
 
 FILE = "recollect.yaml"
 PREFIX = "RECOLLECT_"
+
+
+VectorPolicy = Literal["auto", "exact", "binary", "hnsw"]
 
 
 class Section(BaseModel):
@@ -34,16 +38,28 @@ class EmbedSettings(Section):
     cache_dir: Path | None = None
 
 
-class VectorSettings(Section):
-    """How the embedded store searches vectors: exact when few, binary codes and exact rescoring, HNSW when very many."""
+@dataclass(frozen=True, slots=True, kw_only=True)
+class VectorSettings:
+    """How the embedded store searches vectors: every one when few, binary codes with exact rescoring, HNSW when very many."""
 
-    policy: Literal["auto", "exact", "binary", "hnsw"] = "auto"
-    exact_below: int = Field(default=10_000, ge=0)
-    hnsw_above: int = Field(default=1_000_000, ge=0)
-    oversample: int = Field(default=20, ge=1)
-    hnsw_m: int = Field(default=32, ge=2)
-    ef_construction: int = Field(default=64, ge=1)
-    ef_search: int = Field(default=32, ge=1)
+    policy: VectorPolicy = "auto"
+    exact_below: int = 5_000
+    """Scoring 5,000 rows of 384 takes 1.2 ms, a scan .6 ms, but it misses a few items in a thousand."""
+    hnsw_above: int = 1_000_000
+    """A scan of a million codes takes 5 ms, and needs no graph to be built."""
+    oversample: int = 30
+    """Candidates for each item asked for. Recall@50 of 28,000 passages, MiniLM: .990 with 16, .994 with 20, .997 with 30; it
+    falls by about .002 as the rows double, so 30 keeps it above .99 at 100,000."""
+    hnsw_m: int = 32
+    ef_construction: int = 64
+    ef_search: int = 32
+
+    def __post_init__(self) -> None:
+        if self.policy not in get_args(VectorPolicy):
+            raise InvalidInput(f"the vector policy is one of {', '.join(get_args(VectorPolicy))}, not {self.policy!r}")
+        for name in ("oversample", "hnsw_m", "ef_construction", "ef_search"):
+            if getattr(self, name) < 1:
+                raise InvalidInput(f"{name} must be at least 1, not {getattr(self, name)!r}")
 
 
 class IngestSettings(Section):
@@ -88,7 +104,7 @@ def load(file: Path | None = None, environ: Mapping[str, str] | None = None) -> 
             target = values if section is None else values.setdefault(section, {})
             if isinstance(target, dict):
                 target[key] = value
-    if "XDG_CACHE_HOME" in environ and environ["XDG_CACHE_HOME"]:
+    if environ.get("XDG_CACHE_HOME"):
         values.setdefault("embed", {}).setdefault("cache_dir", str(Path(environ["XDG_CACHE_HOME"]) / "recollect"))
     try:
         return Settings.model_validate(values)
@@ -126,11 +142,16 @@ def _names() -> list[tuple[str | None, str, str]]:
     """Section, key and environment variable of every setting."""
     names: list[tuple[str | None, str, str]] = []
     for key, field in Settings.model_fields.items():
-        if isinstance(field.annotation, type) and issubclass(field.annotation, Section):
-            names += [(key, inner, f"{PREFIX}{key}_{inner}".upper()) for inner in field.annotation.model_fields]
-        else:
-            names.append((None, key, f"{PREFIX}{key}".upper()))
+        inner = _keys(field.annotation)
+        names += [(key, each, f"{PREFIX}{key}_{each}".upper()) for each in inner] or [(None, key, f"{PREFIX}{key}".upper())]
     return names
+
+
+def _keys(section: Any) -> list[str]:
+    """The keys of a section; none for a plain value."""
+    if is_dataclass(section):
+        return [field.name for field in fields(section)]
+    return list(section.model_fields) if isinstance(section, type) and issubclass(section, Section) else []
 
 
 def all_keys() -> dict[str, str]:
@@ -146,4 +167,5 @@ def _first_problem(error: ValidationError, path: Path) -> str:
         close = get_close_matches(key, keys, n=1)
         hint = f"did you mean {close[0]!r}?" if close else f"there are {', '.join(all_keys())}"
         return f"unknown setting {key!r} in {str(path)!r}: {hint}"
-    return f"setting {key!r} is {problem['input']!r}: {problem['msg'].lower()} (in {str(path)!r} or the environment variable {all_keys().get(key, '')})"
+    said = problem["msg"].removeprefix("Value error, ").lower()
+    return f"setting {key!r} is {problem['input']!r}: {said} (in {str(path)!r}, or by the variable {all_keys().get(key, PREFIX)})"

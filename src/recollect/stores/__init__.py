@@ -30,7 +30,5 @@ def open_store(url: str, options: Settings, *, create: bool = True) -> Store:
     if not create and not (folder / "recollect.db").exists():
         raise NotFound(f"there is no store in {str(folder)!r}: make one with `recollect index PATH`, or name another with --store")
     from .sqlite.store import SqliteStore
-    from .sqlite.vectors import VectorSettings
 
-    vectors = VectorSettings(**options.vectors.model_dump())
-    return SqliteStore(folder, create=create, vectors=vectors, lock_timeout_s=options.lock_timeout_s)
+    return SqliteStore(folder, create=create, vectors=options.vectors, lock_timeout_s=options.lock_timeout_s)

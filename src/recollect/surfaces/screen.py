@@ -148,8 +148,9 @@ def hold_standard_streams() -> None:
 
 def abandon_output() -> None:
     """Let what is still waiting to be written go nowhere, or the interpreter would complain of it when it ends."""
-    with suppress(OSError, ValueError):
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    if sys.stdout is not None:
+        with suppress(OSError, ValueError):
+            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 def log_to(screen: Screen) -> None:

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import asyncio
 import inspect
-from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
-from contextlib import asynccontextmanager
+from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, Iterator, Sequence
+from contextlib import asynccontextmanager, contextmanager
 from datetime import UTC, datetime
-from typing import Any, TypeAlias
+from itertools import pairwise
+from typing import Any, TypeAlias, TypeVar
 
 import numpy as np
 
@@ -21,6 +22,7 @@ SPACE = Space("contract-model", 32, "contract-chunker")
 NEXT_SPACE = Space("another-model", 24, "contract-chunker")
 WHEN = datetime(2024, 5, 17, 12, 30, 15, 250_000, tzinfo=UTC)
 
+T = TypeVar("T")
 OpenStore: TypeAlias = Callable[[], Awaitable[Store]]
 """Opens the store under test: the same place with each call of one test, empty at the first."""
 
@@ -44,9 +46,10 @@ def law(test: Callable[..., Awaitable[None]]) -> Callable[..., None]:
     def run(open_store: OpenStore, **arguments: Any) -> None:
         async def body() -> None:
             if "open_store" in parameters:
-                return await test(open_store, **arguments)
-            async with opened(open_store) as store:
-                await test(store, **arguments)
+                await test(open_store, **arguments)
+            else:
+                async with opened(open_store) as store:
+                    await test(store, **arguments)
 
         asyncio.run(body())
 
@@ -54,6 +57,23 @@ def law(test: Callable[..., Awaitable[None]]) -> Callable[..., None]:
     run.__signature__ = inspect.Signature(wanted)  # type: ignore[attr-defined]
     run.__name__, run.__doc__, run.__module__ = test.__name__, test.__doc__, test.__module__
     return run
+
+
+@contextmanager
+def asked(open_store: OpenStore, *entries: Entry) -> Iterator[tuple[Store, Callable[[Coroutine[Any, Any, T]], T]]]:
+    """A store with these items, and a way to wait for its answers from where there is no `await`: inside a property test."""
+    with asyncio.Runner() as runner:
+
+        async def fill() -> Store:
+            store = await open_store()
+            await write(store, *entries)
+            return store
+
+        store = runner.run(fill())
+        try:
+            yield store, runner.run
+        finally:
+            runner.run(store.close())
 
 
 def direction(name: str, space: Space = SPACE) -> Vector:
@@ -64,8 +84,8 @@ def direction(name: str, space: Space = SPACE) -> Vector:
 
 def near(vector: Vector, noise: str, amount: float = 0.2) -> Vector:
     """A unit vector beside another."""
-    moved = vector + amount * direction(noise)
-    return (moved / np.linalg.norm(moved)).astype(np.float32)
+    moved: Vector = vector + np.float32(amount) * direction(noise)
+    return moved / np.linalg.norm(moved)
 
 
 def item(item_id: str, text: str, *, scope: str = SCOPE, **fields: Any) -> Item:
@@ -76,8 +96,7 @@ def passages(text: str, vectors: Sequence[Vector]) -> Passages:
     """As many chunks as there are vectors, side by side over the text."""
     cuts = [round(at * len(text) / len(vectors)) for at in range(len(vectors) + 1)]
     chunks = tuple(
-        Chunk(ordinal, start, end, end - start, Anchors(ordinal + 1, ordinal + 1))
-        for ordinal, (start, end) in enumerate(zip(cuts, cuts[1:], strict=False))
+        Chunk(ordinal, start, end, end - start, Anchors(ordinal + 1, ordinal + 1)) for ordinal, (start, end) in enumerate(pairwise(cuts))
     )
     return Passages(chunks, np.stack(vectors))
 

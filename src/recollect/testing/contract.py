@@ -6,5 +6,6 @@ from .listing import *  # noqa: F403
 from .nearness import *  # noqa: F403
 from .searching import *  # noqa: F403
 from .spaces import *  # noqa: F403
+from .twin import *  # noqa: F403
 from .walking import *  # noqa: F403
 from .writing import *  # noqa: F403

@@ -5,7 +5,7 @@ from __future__ import annotations
 from ..filters import parse
 from ..model import Edge, Known
 from ..ports import Store
-from .cases import SCOPE, SPACE, WHEN, OpenStore, entry, item, law, opened, plain, scanned, write
+from .cases import SCOPE, SPACE, WHEN, OpenStore, direction, entry, item, law, opened, plain, scanned, write
 
 
 @law
@@ -19,11 +19,11 @@ async def test_scan_gives_every_item_in_order_of_id(store: Store) -> None:
 @law
 async def test_many_ids_are_asked_for_at_once(store: Store) -> None:
     await write(store, *(entry(f"i{at}", f"text {at}") for at in range(20)))
-    names = [f"i{at}" for at in range(40_000)]
+    names = [f"i{at}" for at in range(33_000)]
     assert [found.item.id for found in await store.get(SCOPE, names)] == names[:20]
     assert set(await store.chunks(SCOPE, names)) == set(names[:20])
-    hashes = [item("x", f"text {at}").content_hash for at in range(40_000)]
-    assert list(await store.passages(SCOPE, hashes[:20], SPACE)) and set(await store.passages(SCOPE, hashes, SPACE)) == set(hashes[:20])
+    hashes = [item("x", f"text {at}").content_hash for at in range(33_000)]
+    assert set(await store.passages(SCOPE, hashes, SPACE)) == set(hashes[:20])
     assert [visit.id for visit in await store.walk(SCOPE, names, hops=1, fan_out=1)] == sorted(names[:20])
     assert len((await write(store, delete=names)).deleted) == 20
 
@@ -104,7 +104,7 @@ async def test_of_two_items_with_one_reference_the_first_by_id_is_known(store: S
 
 @law
 async def test_status_counts_what_is_there(store: Store) -> None:
-    await write(store, entry("a", "one two", *[entry("x", "y").passages.vectors[0]] * 2), plain("b", "text"), edges=[Edge("a", "X", "b")])
+    await write(store, entry("a", "one two", direction("one"), direction("two")), plain("b", "text"), edges=[Edge("a", "X", "b")])
     status = await store.status(SCOPE)
     assert (status.url, status.scope, status.scopes) == (store.url, SCOPE, 1)
     assert (status.items, status.chunks, status.edges, status.space, status.pending) == (2, 2, 1, SPACE, 0)

@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-import asyncio
-
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from ..analysis import terms
-from ..model import Batch, Entry
+from ..model import Entry
 from ..ports import Store
 from ..textquery import Boolean, Node, Phrase, Prefix, Term
 from ..understand.text import parse as understood
-from .cases import SCOPE, OpenStore, direction, entry, ids, law, opened, plain, write
+from .cases import SCOPE, OpenStore, asked, direction, entry, ids, law, opened, plain, write
 
 TEXTS = {
     "cat": "the quick cat sat on the mat",
@@ -117,7 +115,16 @@ async def test_boolean_queries_mean_what_they_say(store: Store) -> None:
 @law
 async def test_a_query_without_anything_to_find_finds_nothing(store: Store) -> None:
     await _filled(store)
-    nothing = [Boolean(), Boolean(must_not=(Term("cat"),)), Term(""), Term("?!"), Phrase(""), Phrase("..."), Prefix(""), Prefix("-")]
+    nothing: list[Node] = [
+        Boolean(),
+        Boolean(must_not=(Term("cat"),)),
+        Term(""),
+        Term("?!"),
+        Phrase(""),
+        Phrase("..."),
+        Prefix(""),
+        Prefix("-"),
+    ]
     for query in [*nothing, Boolean(must=(Term("cat"), Boolean())), Boolean(must=(Term("cat"), Term("?")))]:
         assert await store.search_text(SCOPE, query, k=9) == (), query
     assert await _found(store, Boolean(should=(Term("cat"), Term("?!")), must_not=(Boolean(), Phrase("")))) == {"cat", "catdog"}
@@ -240,24 +247,23 @@ async def test_what_one_open_store_writes_another_finds(open_store: OpenStore) -
         assert ids(await first.search_text(SCOPE, Term("alpha beta"), k=5)) == ["c"]
 
 
-AWKWARD = ["\"", "'", "\\", "(", ")", "AND", "OR", "NOT", "-", "+", "*", "?", ":", "text:x", "seq:1", "^2", "~", "{}", "[a TO b]", "\0", "\ud800", "%", "_", ";--", "/.*/"]
-QUERIES = st.one_of(st.text(max_size=40), st.lists(st.sampled_from([*AWKWARD, *" ".join(TEXTS.values()).split()]), max_size=8).map(" ".join))
+SIGNS = ["'", '"', "\\", "(", ")", "-", "+", "*", "?", ":", "~", "^2", "{}", "\0", "\ud800", "%", "_", ";--", "/.*/"]
+SYNTAX = [*SIGNS, "AND", "OR", "NOT", "text:x", "seq:1", "[a TO b]"]
+WORDS = " ".join(TEXTS.values()).split()
+QUERIES = st.one_of(st.text(max_size=40), st.lists(st.sampled_from([*SYNTAX, *WORDS]), max_size=8).map(" ".join))
 
 
 def test_any_text_is_a_legal_query(open_store: OpenStore) -> None:
     """It never raises, and never returns what shares no word with it."""
-    with asyncio.Runner() as runner:
-        store = runner.run(open_store())
-        runner.run(store.write(SCOPE, Batch([plain(name, text) for name, text in TEXTS.items()])))
+    with asked(open_store, *(plain(name, text) for name, text in TEXTS.items())) as (store, answer):
 
-        @settings(max_examples=150, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+        @settings(max_examples=100, deadline=None)
         @given(QUERIES, st.sampled_from(["web", "plain", "phrase"]))
         def ask(text: str, mode: str) -> None:
-            asked = set(terms(text))
-            for name in ids(runner.run(store.search_text(SCOPE, understood(text, mode), k=20))):
-                assert asked & set(terms(TEXTS[name])), (text, mode, name)
+            words = set(terms(text))
+            for name in ids(answer(store.search_text(SCOPE, understood(text, mode), k=20))):
+                assert words & set(terms(TEXTS[name])), (text, mode, name)
             for leaf in (Term(text), Phrase(text), Prefix(text)):
-                runner.run(store.search_text(SCOPE, leaf, k=3))
+                answer(store.search_text(SCOPE, leaf, k=3))
 
         ask()
-        runner.run(store.close())

@@ -98,7 +98,11 @@ async def test_passages_beside_those_in_use_are_neither_searched_nor_counted(sto
     await write(store, entry("a", "text"))
     before = (await store.chunks(SCOPE, ["a"]), await store.search_vectors(SCOPE, direction("q"), k=5), (await store.status(SCOPE)).chunks)
     await store.add_passages(SCOPE, NEXT_SPACE, {"a": passages("text", [direction(str(at), NEXT_SPACE) for at in range(3)])})
-    assert (await store.chunks(SCOPE, ["a"]), await store.search_vectors(SCOPE, direction("q"), k=5), (await store.status(SCOPE)).chunks) == before
+    assert (
+        await store.chunks(SCOPE, ["a"]),
+        await store.search_vectors(SCOPE, direction("q"), k=5),
+        (await store.status(SCOPE)).chunks,
+    ) == before
     await store.add_passages(SCOPE, NEXT_SPACE, {"a": _moved("text")})
     (beside,) = (await store.passages(SCOPE, [item("x", "text").content_hash], NEXT_SPACE)).values()
     assert len(beside.chunks) == 1

@@ -14,7 +14,10 @@ async def _graph(store: Store, *edges: Edge, absent: Sequence[str] = ()) -> None
     await write(store, *(plain(node, f"text of {node}") for node in nodes), edges=edges)
 
 
-async def _reached(store: Store, *starts: str, hops: int = 9, fan_out: int = 9, types: Sequence[str] | None = None) -> list[tuple[str, int]]:
+async def _reached(
+    store: Store, *starts: str, hops: int = 9, fan_out: int = 9, types: Sequence[str] | None = None
+) -> list[tuple[str, int]]:
+    """What a walk reaches, and how far it is."""
     return [(visit.id, visit.hops) for visit in await store.walk(SCOPE, starts, hops=hops, fan_out=fan_out, types=types)]
 
 

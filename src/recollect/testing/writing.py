@@ -16,24 +16,31 @@ from ..ports import Store
 from ..textquery import Phrase, Term
 from .cases import OTHER, SCOPE, SPACE, WHEN, OpenStore, direction, entry, ids, item, law, opened, passages, plain, scanned, write
 
-EVERYTHING = dict(
-    kind="decision",
-    format="markdown",
-    source="files",
-    source_ref="docs/ünïcode/決定.md",
-    title="Die Entscheidung — 決定",
-    summary="why\nand how",
-    metadata={"nested": {"list": [1, 2.5, None, {"deep": True}], "empty": {}}, "名": "値", "pi": 3.141592653589793, "n": 2**53, "none": None},
-    status="superseded",
-    version="2.1",
-    created_at=datetime(2023, 12, 31, 23, 30, tzinfo=timezone(timedelta(hours=-5))),
-    updated_at=datetime(2024, 2, 29, 1, 2, 3, 456_789, tzinfo=UTC),
-    importance=0.125,
-    entities=("customer:a1b2", "produit:é"),
-    stamp="123:456",
-    use_count=7,
-    last_used_at=datetime(2024, 3, 1, 9, tzinfo=timezone(timedelta(hours=9))),
-)
+METADATA = {
+    "nested": {"list": [1, 2.5, None, {"deep": True}], "empty": {}},
+    "名": "値",
+    "pi": 3.141592653589793,
+    "n": 2**53,
+    "none": None,
+}
+EVERYTHING: dict[str, Any] = {
+    "kind": "decision",
+    "format": "markdown",
+    "source": "files",
+    "source_ref": "docs/ünïcode/決定.md",
+    "title": "Die Entscheidung — 決定",
+    "summary": "why\nand how",
+    "metadata": METADATA,
+    "status": "superseded",
+    "version": "2.1",
+    "created_at": datetime(2023, 12, 31, 23, 30, tzinfo=timezone(timedelta(hours=-5))),
+    "updated_at": datetime(2024, 2, 29, 1, 2, 3, 456_789, tzinfo=UTC),
+    "importance": 0.125,
+    "entities": ("customer:a1b2", "produit:é"),
+    "stamp": "123:456",
+    "use_count": 7,
+    "last_used_at": datetime(2024, 3, 1, 9, tzinfo=timezone(timedelta(hours=9))),
+}
 
 
 @law
@@ -154,7 +161,7 @@ BAD = {
     "a lone surrogate in the title": plain("bad", "shared bad", title="\udc80"),
     "a lone surrogate in the metadata": plain("bad", "shared bad", metadata={"tag": "\ud800"}),
     "vectors of another width": Entry(item("bad", "shared bad"), passages("shared bad", [np.ones(7, np.float32)])),
-    "fewer vectors than chunks": Entry(item("bad", "ab"), replace(passages("ab", [direction("a"), direction("b")]), vectors=direction("a")[None])),
+    "fewer vectors than chunks": Entry(item("bad", "ab"), Passages(passages("ab", [direction("a")] * 2).chunks, direction("a")[None])),
     "a vector that is not finite": Entry(item("bad", "shared bad"), passages("shared bad", [np.full(SPACE.dim, np.nan, np.float32)])),
 }
 
@@ -233,7 +240,7 @@ CHANGES: dict[str, Any] = {
 
 @law
 async def test_a_change_of_any_field_is_kept(store: Store) -> None:
-    before = {"source": "files", "source_ref": "a.md", "title": "title", "metadata": {"tag": "x"}}
+    before: dict[str, Any] = {"source": "files", "source_ref": "a.md", "title": "title", "metadata": {"tag": "x"}}
     await write(store, *(plain(name, "text", **before) for name in CHANGES))
     changed = [plain(name, "text", **{**before, name: value}) for name, value in CHANGES.items()]
     assert (await write(store, *changed)).changed == tuple(CHANGES)
@@ -263,7 +270,8 @@ async def test_a_new_stamp_alone_is_kept_and_is_no_change(store: Store) -> None:
 
 @law
 async def test_deleting_leaves_no_trace(store: Store) -> None:
-    doomed = entry("doomed", "peculiar words", direction("d0"), direction("d1"), metadata={"secret": "s"}, source="files", source_ref="d.md")
+    origin: dict[str, Any] = {"source": "files", "source_ref": "d.md", "metadata": {"secret": "s"}}
+    doomed = entry("doomed", "peculiar words", direction("d0"), direction("d1"), **origin)
     await write(store, entry("kept", "ordinary words"), doomed, edges=[Edge("kept", "LINKS", "doomed"), Edge("doomed", "LINKS", "far")])
     assert (await write(store, delete=["doomed"])).deleted == ("doomed",)
     assert await store.get(SCOPE, ["doomed"]) == []

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 from typing import Any, Final
 
 import numpy as np
-from sqlalchemy import bindparam, select
+from sqlalchemy import Connection, bindparam, func, select
 
 from ...filters import metadata_values, type_of
 from ...model import Anchors, Chunk, Entry, Item, Known, Passages, Space, Stored, digest
@@ -206,3 +206,21 @@ def passages_by_item(rows: Iterable[Sequence[Any]], dim: int) -> dict[str, Passa
         item_id: Passages(tuple(chunks[item_id]), np.frombuffer(b"".join(blobs), np.float16).reshape(-1, dim).astype(np.float32))
         for item_id, blobs in vectors.items()
     }
+
+
+def passages_of(connection: Connection, scope: str, content_hashes: Sequence[str], space: Space) -> dict[str, Passages]:
+    """The passages that some item of each content has in the space, by content."""
+    query = (
+        select(ItemRow.content_hash, func.min(ItemRow.id))
+        .join(ChunkRow, (ChunkRow.scope == ItemRow.scope) & (ChunkRow.item_id == ItemRow.id) & (ChunkRow.space == space.id))
+        .where(ItemRow.scope == scope, ItemRow.content_hash.in_(content_hashes))
+        .group_by(ItemRow.content_hash)
+    )
+    owners: dict[str, str] = dict(connection.execute(query).all())
+    found = connection.execute(
+        select(*CHUNK_COLUMNS, ChunkRow.vector)
+        .where(ChunkRow.scope == scope, ChunkRow.space == space.id, ChunkRow.item_id.in_(list(owners.values())))
+        .order_by(ChunkRow.item_id, ChunkRow.ordinal)
+    )
+    by_item = passages_by_item(found, space.dim)
+    return {content_hash: by_item[owner] for content_hash, owner in owners.items()}

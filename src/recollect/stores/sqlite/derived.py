@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import shutil
 from collections.abc import Iterator
+from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import Any, TypeAlias
 
@@ -14,14 +15,19 @@ import numpy as np
 from sqlalchemy import Connection, select
 
 from ...model import Space, digest
+from ...settings import VectorSettings
 from ..sql.schema import ChunkRow, ItemRow, ScopeRow, TombstoneRow
 from . import text as text_index
 from . import vectors as vector_index
 from .text import TextDoc, TextIndex, TextSettings
-from .vectors import VectorIndex, VectorSettings
+from .vectors import VectorIndex
 
 ITEMS_PER_PAGE = 2_000
 """Items of which vectors are held in memory at once while catching up: at 20 chunks of 384 numbers each, about 60 MB."""
+
+KEPT_DELETED = 1_000
+"""Tantivy keeps deleted documents, and counts them in its scores, until it merges their segment. When there are more of
+them than live ones, and more than this, the index is built anew."""
 
 ITEM_LEVEL = -1
 """The ordinal of an item's own vector, the mean of its chunks' vectors, beside those of its chunks."""
@@ -68,6 +74,16 @@ class ScopeIndexes:
         """The last change that both indexes have applied."""
         return min(self.text.applied, self.vectors(space).applied) if space else self.text.applied
 
+    @property
+    def graph_due(self) -> bool:
+        """Whether searches of the vector index in use would gain from a graph."""
+        return self._vectors is not None and self._vectors[1].ann_due
+
+    def build_graph(self, lock: AbstractContextManager[None]) -> None:
+        """Build it. Minutes for a million; the lock is only taken to put it in place."""
+        if self._vectors is not None:
+            self._vectors[1].build_ann(lock=lock)
+
     def catch_up(self, connection: Connection, space: Space | None) -> None:
         """Apply every change of the truth that is missing. The caller holds the writer's lock."""
         self.refresh(space)
@@ -75,6 +91,9 @@ class ScopeIndexes:
         if self.text.applied < change:
             dead = self._dead(connection, self.text.applied)
             self.text.apply(self._documents(connection, self.text.applied), dead.tolist(), change)
+            if self.text.deleted > max(len(self.text), KEPT_DELETED):
+                self._forget_text()
+                self.text.apply(self._documents(connection, 0), [], change)
         if space and self.vectors(space).applied < change:
             self._catch_up_vectors(connection, space, change)
 
@@ -88,8 +107,7 @@ class ScopeIndexes:
         try:
             self.text.refresh()
         except text_index.Damaged:
-            self._text = None
-            shutil.rmtree(self.folder / "text", ignore_errors=True)
+            self._forget_text()
         if space:
             try:
                 self.vectors(space).refresh()
@@ -102,6 +120,10 @@ class ScopeIndexes:
             # What is open here was taken away elsewhere: the scope was dropped, or its indexes rebuilt.
             self.rebuild(connection, space)
         self._remove_other_spaces(space)
+
+    def _forget_text(self) -> None:
+        self._text = None
+        shutil.rmtree(self.folder / "text", ignore_errors=True)
 
     def remove(self) -> None:
         self._text = self._vectors = None

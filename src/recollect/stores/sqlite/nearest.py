@@ -11,15 +11,15 @@ from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass
 from pathlib import Path
 from secrets import token_hex
-from typing import Any, Final, Literal, NamedTuple, TypeAlias, get_args
+from typing import Any, Final, NamedTuple, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
 
 from ...errors import InvalidInput
+from ...settings import VectorPolicy, VectorSettings
 from .slots import BLOCK, Codes, Floats, Mask, Ordinals, Part, Seqs, Snapshot, encode, file_crc, rows_of, widen, widened
 
-Policy = Literal["auto", "exact", "binary", "hnsw"]
 Rows: TypeAlias = npt.NDArray[np.int64]
 
 # Fewer candidates than this save nothing: rescoring them takes .1 ms, and recall@10 is .998 instead of .987 with 200 (26,000 passages).
@@ -33,8 +33,8 @@ EXACT_SHARE: Final = 0.5
 GROWTH: Final = 4
 # Rows a walk keeps for each item asked for: recall@50 of 28,000 passages is .982 with 2 and .993 with 4, in .3 and .45 ms.
 WALK_OVERSAMPLE: Final = 4
-# A walk that keeps more candidates than this is slower than a scan of a million codes.
-MAX_WALK: Final = 2_000
+# A walk that keeps more than this is slower than a scan of a million codes: 7 ms against 6.
+MAX_WALK: Final = 1_000
 # Where a smaller share of the rows passes, a walk mostly visits rows it may not return.
 MIN_WALK_SHARE: Final = 0.5
 # Below this the threads wait for each other: on two busy cores 2,000 rows took .2 s with one and 1.3 s with two, 20,000 3.8 s and 4.4 s.
@@ -43,33 +43,11 @@ SMALL_BUILD: Final = 20_000
 GRAPH_BLOCK: Final = 50_000
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class VectorSettings:
-    """How vectors are searched; "auto" goes by the number of rows."""
-
-    policy: Policy = "auto"
-    exact_below: int = 5_000
-    """Scoring 5,000 rows of 384 takes 1.2 ms, a scan .6 ms, but it misses a few items in a thousand."""
-    hnsw_above: int = 1_000_000
-    """A scan of a million codes takes 5 ms, and needs no graph to be built."""
-    oversample: int = 30
-    """Candidates for each item asked for. Recall@50 of 28,000 passages, MiniLM: .990 with 16, .994 with 20, .997 with 30; it
-    falls by about .002 as the rows double, so 30 keeps it above .99 at 100,000."""
-    hnsw_m: int = 32
-    ef_construction: int = 64
-    ef_search: int = 32
-
-    def __post_init__(self) -> None:
-        if self.policy not in get_args(Policy):
-            raise InvalidInput(f"the vector policy is one of {', '.join(get_args(Policy))}, not {self.policy!r}")
-        for name in ("oversample", "hnsw_m", "ef_construction", "ef_search"):
-            if getattr(self, name) < 1:
-                raise InvalidInput(f"{name} must be at least 1, not {getattr(self, name)!r}")
-
-    def wanted(self, snapshot: Snapshot) -> Policy:
-        if self.policy != "auto":
-            return self.policy
-        return "exact" if snapshot.count <= self.exact_below else "hnsw" if snapshot.n > self.hnsw_above else "binary"
+def policy_for(settings: VectorSettings, snapshot: Snapshot) -> VectorPolicy:
+    """How these rows are to be searched; "auto" goes by their number."""
+    if settings.policy != "auto":
+        return settings.policy
+    return "exact" if snapshot.count <= settings.exact_below else "hnsw" if snapshot.n > settings.hnsw_above else "binary"
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,9 +93,9 @@ class Search:
     def count(self) -> int:
         return self.snapshot.count if self.rows is None else len(self.rows)
 
-    def policy(self) -> Policy:
+    def policy(self) -> VectorPolicy:
         """The way to take: exact wherever that is little work, the graph where there is one and most rows pass."""
-        wanted = self.settings.wanted(self.snapshot)
+        wanted = policy_for(self.settings, self.snapshot)
         if wanted == "hnsw" and self.graph and self.count >= MIN_WALK_SHARE * self.snapshot.n:
             return "hnsw"
         return "exact" if wanted == "exact" or (self.settings.policy != "binary" and self.count <= self.settings.exact_below) else "binary"

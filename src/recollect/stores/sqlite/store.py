@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import asyncio
+import logging
 import threading
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
@@ -17,6 +18,7 @@ from sqlalchemy import Connection, func, select
 from ...errors import StoreBusy, StoreReadOnly
 from ...filters import Filter
 from ...model import Batch, Chunk, Finding, Known, Passages, Ranking, Space, Stored, StoreStatus, Vector, Visit, Written
+from ...settings import VectorSettings
 from ...textquery import Node
 from ..sql import graph, rows
 from ..sql.facets import count_values, known_fields
@@ -30,13 +32,17 @@ from .derived import ScopeIndexes
 from .doctor import examine
 from .lock import WriterLock
 from .text import TextSettings
-from .vectors import VectorSettings
-from .write import Writer, active_space
+from .write import Writer, active_space, pages
+
+log = logging.getLogger(__name__)
 
 P = ParamSpec("P")
 R = TypeVar("R")
 
 THREADS = 8
+DAMAGED = (text_index.Damaged, vector_index.Damaged)
+OPEN_SCOPES = 64
+"""Scopes whose indexes are kept open, the last used ones: each has files, a map of them and an idle thread of Tantivy's."""
 PAGE = 500
 """Items read at once by a scan."""
 
@@ -62,6 +68,7 @@ class SqliteStore:
         self._lock = WriterLock(self.folder / "lock")
         self._db = self._open(create)
         self._pool = ThreadPoolExecutor(THREADS, thread_name_prefix="recollect")
+        self._building: Future[None] | None = None
 
     def _open(self, create: bool) -> Database:
         if (self.folder / "recollect.db").exists() or not create:
@@ -101,7 +108,8 @@ class SqliteStore:
                 writer.forget_tombstones(self._applied(scope, active_space(connection)))
                 written = writer.write(batch)
             self._catch_up(scope)
-            return written
+        self._improve(scope)
+        return written
 
     async def add_passages(self, scope: str, space: Space, passages: Mapping[str, Passages]) -> None:
         def add() -> None:
@@ -118,6 +126,8 @@ class SqliteStore:
                     scopes = list(connection.scalars(select(ScopeRow.scope)))
                 for scope in scopes:
                     self._catch_up(scope)
+            for scope in scopes:
+                self._improve(scope)
 
         await self._run(switch)
 
@@ -135,19 +145,35 @@ class SqliteStore:
 
     def _of(self, scope: str) -> ScopeIndexes:
         with self._opening:
-            if scope not in self._indexes:
-                self._indexes[scope] = ScopeIndexes(self.folder, scope, text=self._text_settings, vectors=self._vector_settings)
-            return self._indexes[scope]
+            indexes = self._indexes.pop(scope, None)
+            if indexes is None:
+                indexes = ScopeIndexes(self.folder, scope, text=self._text_settings, vectors=self._vector_settings)
+            self._indexes[scope] = indexes
+            while len(self._indexes) > OPEN_SCOPES:
+                del self._indexes[next(iter(self._indexes))]
+            return indexes
 
     def _applied(self, scope: str, space: Space | None) -> int:
         try:
             return self._of(scope).applied(space)
-        except (text_index.Damaged, vector_index.Damaged):
+        except DAMAGED:
             return 0
 
     def _catch_up(self, scope: str) -> None:
         with self._db.read() as connection:
             self._of(scope).mend(connection, active_space(connection))
+
+    def _improve(self, scope: str) -> None:
+        """Build the graph of a vector index that has grown into one, in the background: searches go on without it."""
+        indexes = self._of(scope)
+        if indexes.graph_due and not (self._building and not self._building.done()):
+            self._building = self._pool.submit(self._build_graph, indexes)
+
+    def _build_graph(self, indexes: ScopeIndexes) -> None:
+        try:
+            indexes.build_graph(self._lock.held(self._lock_timeout_s))
+        except (OSError, StoreBusy, vector_index.Damaged) as error:
+            log.warning("the graph of %s was not built: %s", indexes.folder, error)
 
     def _ready(self, connection: Connection, scope: str) -> tuple[ScopeIndexes, Space | None]:
         """The scope's indexes, level with the truth unless another process is writing just now."""
@@ -159,11 +185,8 @@ class SqliteStore:
             indexes.refresh(space)
             if indexes.applied(space) >= change or not self._db.writable:
                 return indexes, space
-        except (text_index.Damaged, vector_index.Damaged) as damage:
-            if not self._db.writable:
-                raise StoreReadOnly(
-                    f"an index in {self.folder} is damaged ({damage}): run `recollect doctor --repair` where the folder may be written"
-                ) from damage
+        except DAMAGED as damage:
+            self._check_mendable(damage)
             usable = False
         return self._level(connection, indexes, space, usable=usable), space
 
@@ -177,6 +200,12 @@ class SqliteStore:
                 raise
         return indexes
 
+    def _check_mendable(self, damage: Exception) -> None:
+        if not self._db.writable:
+            raise StoreReadOnly(
+                f"an index in {self.folder} is damaged ({damage}): run `recollect doctor --repair` where the folder may be written"
+            ) from damage
+
     # Reading.
 
     async def space(self) -> Space | None:
@@ -189,21 +218,33 @@ class SqliteStore:
 
         return await self._run(read)
 
-    async def search_text(self, scope: str, query: Node, *, k: int, where: Filter | None = None) -> Ranking:
-        def search(connection: Connection) -> Ranking:
-            indexes, _ = self._ready(connection, scope)
+    async def _search(self, scope: str, search: Callable[[Connection, ScopeIndexes, Space | None], Ranking]) -> Ranking:
+        """What a search finds. Damage that shows only now is mended, and the search done again."""
 
+        def run(connection: Connection) -> Ranking:
+            indexes, space = self._ready(connection, scope)
+            try:
+                return search(connection, indexes, space)
+            except DAMAGED as damage:
+                self._check_mendable(damage)
+                with explained(self.folder), self._lock.held(self._lock_timeout_s):
+                    indexes.rebuild(connection, space)
+                return search(connection, indexes, space)
+
+        return await self._read(run)
+
+    async def search_text(self, scope: str, query: Node, *, k: int, where: Filter | None = None) -> Ranking:
+        def search(connection: Connection, indexes: ScopeIndexes, _: Space | None) -> Ranking:
             def ask(n: int, allowed: Any) -> list[Found]:
                 among = None if allowed is None else allowed.tolist()
                 return [Found(seq, score) for seq, score in indexes.text.search(query, k=n, allowed=among)]
 
             return Collector(connection, scope, where).best(ask, k)
 
-        return await self._read(search)
+        return await self._search(scope, search)
 
     async def search_vectors(self, scope: str, vector: Vector, *, k: int, where: Filter | None = None) -> Ranking:
-        def search(connection: Connection) -> Ranking:
-            indexes, space = self._ready(connection, scope)
+        def search(connection: Connection, indexes: ScopeIndexes, space: Space | None) -> Ranking:
             if space is None:
                 return ()
             index = indexes.vectors(space)
@@ -215,11 +256,11 @@ class SqliteStore:
 
             return Collector(connection, scope, where).best(ask, k)
 
-        return await self._read(search)
+        return await self._search(scope, search)
 
     async def get(self, scope: str, ids: Sequence[str]) -> list[Stored]:
         def read(connection: Connection) -> list[Stored]:
-            found = connection.execute(rows.ITEMS_BY_ID, {"scope": scope, "ids": ids})
+            found = (row for page in pages(ids) for row in connection.execute(rows.ITEMS_BY_ID, {"scope": scope, "ids": page}))
             by_id = {entry.item.id: entry for entry in map(rows.stored, found)}
             return [by_id[item_id] for item_id in dict.fromkeys(ids) if item_id in by_id]
 
@@ -240,28 +281,19 @@ class SqliteStore:
         def read(connection: Connection) -> dict[str, tuple[Chunk, ...]]:
             found: dict[str, list[Chunk]] = {}
             if space := active_space(connection):
-                for row in connection.execute(rows.CHUNKS_BY_ITEM, {"scope": scope, "space": space.id, "ids": ids}):
-                    found.setdefault(row[0], []).append(rows.chunk(row))
+                for page in pages(ids):
+                    for row in connection.execute(rows.CHUNKS_BY_ITEM, {"scope": scope, "space": space.id, "ids": page}):
+                        found.setdefault(row[0], []).append(rows.chunk(row))
             return {item_id: tuple(chunks) for item_id, chunks in found.items()}
 
         return await self._read(read)
 
     async def passages(self, scope: str, content_hashes: Sequence[str], space: Space) -> dict[str, Passages]:
         def read(connection: Connection) -> dict[str, Passages]:
-            query = (
-                select(ItemRow.content_hash, func.min(ItemRow.id))
-                .join(ChunkRow, (ChunkRow.scope == ItemRow.scope) & (ChunkRow.item_id == ItemRow.id) & (ChunkRow.space == space.id))
-                .where(ItemRow.scope == scope, ItemRow.content_hash.in_(content_hashes))
-                .group_by(ItemRow.content_hash)
-            )
-            owners = {content_hash: owner for content_hash, owner in connection.execute(query)}
-            found = connection.execute(
-                select(*rows.CHUNK_COLUMNS, ChunkRow.vector)
-                .where(ChunkRow.scope == scope, ChunkRow.space == space.id, ChunkRow.item_id.in_(list(owners.values())))
-                .order_by(ChunkRow.item_id, ChunkRow.ordinal)
-            )
-            by_item = rows.passages_by_item(found, space.dim)
-            return {content_hash: by_item[owner] for content_hash, owner in owners.items()}
+            found: dict[str, Passages] = {}
+            for page in pages(content_hashes):
+                found |= rows.passages_of(connection, scope, page, space)
+            return found
 
         return await self._read(read)
 

@@ -15,11 +15,12 @@ import numpy as np
 
 from ...errors import InvalidInput
 from ...model import Vector
+from ...settings import VectorPolicy, VectorSettings
 from . import slots
-from .nearest import Found, Graph, Policy, Search, VectorSettings, grow_graph, keep_graph, open_graph
+from .nearest import Found, Graph, Search, grow_graph, keep_graph, open_graph, policy_for
 from .slots import Damaged, Halves, Ordinals, Seqs, Snapshot
 
-__all__ = ["Damaged", "Found", "VectorIndex", "VectorSettings"]
+__all__ = ["Damaged", "Found", "VectorIndex"]
 
 # The graph is due for an update when more rows than this share are not in it and must be scanned.
 MAX_TAIL_SHARE: Final = 0.1
@@ -53,7 +54,7 @@ class VectorIndex:
         return self._state.snapshot.manifest.applied
 
     @property
-    def policy(self) -> Policy:
+    def policy(self) -> VectorPolicy:
         """What a search of everything uses now."""
         state = self._state
         return Search(state.snapshot, state.graph, self._settings, state.snapshot.centre, 1, None).policy()
@@ -63,7 +64,7 @@ class VectorIndex:
         """Whether searches would gain from `build_ann`: a graph is wanted, and too many rows are not in it."""
         state = self._state
         covered = state.graph.part.rows if state.graph else 0
-        return self._settings.wanted(state.snapshot) == "hnsw" and state.snapshot.n - covered > MAX_TAIL_SHARE * state.snapshot.n
+        return policy_for(self._settings, state.snapshot) == "hnsw" and state.snapshot.n - covered > MAX_TAIL_SHARE * state.snapshot.n
 
     def __len__(self) -> int:
         return self._state.snapshot.count
@@ -143,7 +144,7 @@ class VectorIndex:
 
 def _load(folder: Path, dim: int, settings: VectorSettings, known: State | None) -> State:
     snapshot = slots.load(folder, dim, known.snapshot if known else None)
-    if settings.wanted(snapshot) != "hnsw":
+    if policy_for(settings, snapshot) != "hnsw":
         return State(snapshot, None)
     if known and known.graph and known.graph.part == snapshot.manifest.graph:
         return State(snapshot, known.graph)

@@ -1,0 +1,102 @@
+"""A store and the reference store side by side: the same random changes, and after each the same answers."""
+
+from __future__ import annotations
+
+import random
+from typing import Any
+
+import pytest
+
+from ..filters import Filter, parse
+from ..model import Batch, Edge, Entry
+from ..ports import Store
+from ..stores.reference import ReferenceStore
+from ..textquery import Boolean, Node, Phrase, Prefix, Term
+from .cases import OTHER, SCOPE, SPACE, direction, entry, ids, law, plain
+
+ROUNDS = 20
+NAMES = [f"n{at}" for at in range(12)]
+WORDS = ["alpha", "beta", "gamma", "delta", "数据", "getUserName", "the"]
+CHOICES = [None, {"n": {"gte": 2}}, {"NOT": {"tag": "x"}}, {"OR": [{"kind": "code"}, {"flag": True}]}, {"path": {"glob": "src/**"}}]
+QUESTIONS: list[Node] = [
+    Term("alpha beta"),
+    Phrase("alpha beta"),
+    Prefix("al"),
+    Boolean(must=(Term("alpha"),), must_not=(Term("beta"),)),
+    Boolean(should=(Term("数据"), Phrase("gamma delta")), must_not=(Prefix("get"),)),
+]
+
+
+def _entry(chance: random.Random, scope: str) -> Entry:
+    text = " ".join(chance.choices(WORDS, k=chance.randint(4, 9)))
+    fields: dict[str, Any] = {
+        "kind": chance.choice(["document", "code"]),
+        "source": "files",
+        "source_ref": chance.choice([None, "src/a.py", "src/b/c.py", "docs/d.md"]),
+        "stamp": chance.choice([None, "1", "2"]),
+        "metadata": chance.choice([{}, {"n": chance.randint(0, 4)}, {"tag": ["x", "y"]}, {"tag": "x", "flag": True}, {"n": "2"}]),
+    }
+    name = chance.choice(NAMES)
+    if chance.random() < 0.2:
+        return plain(name, text, scope=scope, **fields)
+    vectors = [direction(f"{text} {at} {chance.randint(0, 1)}") for at in range(chance.choice([1, 1, 2, 3]))]
+    return entry(name, text, *vectors, scope=scope, **fields)
+
+
+def _batch(chance: random.Random, scope: str) -> Batch:
+    entries = [_entry(chance, scope) for _ in range(chance.randint(0, 5))]
+    edges = [
+        Edge(chance.choice(NAMES), chance.choice(["USES", "CITES"]), chance.choice(NAMES), chance.choice([0.5, 1.0]))
+        for _ in range(chance.randint(0, 3))
+    ]
+    return Batch(entries, edges, chance.sample(NAMES, chance.randint(0, 3)))
+
+
+async def _exact_answers(store: Store, scope: str, where: Filter | None) -> list[object]:
+    """All answers in which no score is."""
+    stored = [found async for found in store.scan(scope, where)]
+    status = await store.status(scope)
+    kept = await store.passages(scope, [found.item.content_hash for found in stored], SPACE)
+    return [
+        stored,
+        await store.get(scope, NAMES[::-1]),
+        await store.chunks(scope, NAMES),
+        {key: (found.chunks, found.vectors.tobytes()) for key, found in kept.items()},
+        await store.without_passages(scope, SPACE, 5),
+        [await store.known(scope, "files", under) for under in ("", "src", "src/a.py")],
+        await store.fields(scope),
+        {name: list(counts.items()) for name, counts in (await store.facets(scope, ["kind", "tag", "n", "flag"], where)).items()},
+        [await store.walk(scope, NAMES[:2], hops=hops, fan_out=fan_out) for hops, fan_out in ((1, 2), (3, 1), (4, 9))],
+        await store.walk(scope, NAMES[3:5], hops=2, fan_out=3, types=["USES"]),
+        await store.scopes(),
+        (status.items, status.chunks, status.edges, status.scopes, status.space),
+    ]
+
+
+async def _agree(store: Store, reference: Store, chance: random.Random, scope: str) -> None:
+    where = parse(chance.choice(CHOICES))
+    assert await _exact_answers(store, scope, where) == await _exact_answers(reference, scope, where)
+    for query in QUESTIONS:
+        found, expected = [await one.search_text(scope, query, k=99, where=where) for one in (store, reference)]
+        assert sorted(ids(found)) == sorted(ids(expected)), query
+    vector = direction(f"query {chance.randint(0, 9)}")
+    for k in (3, 99):
+        found, expected = [await one.search_vectors(scope, vector, k=k, where=where) for one in (store, reference)]
+        assert ids(found) == ids(expected)
+        assert [hit.score for hit in found] == pytest.approx([hit.score for hit in expected], abs=1e-3)
+
+
+@pytest.mark.parametrize("seed", [1, 2])
+@law
+async def test_a_store_and_the_reference_agree_after_every_change(store: Store, seed: int) -> None:
+    chance, reference = random.Random(seed), ReferenceStore()
+    for _ in range(ROUNDS):
+        scope = chance.choice([SCOPE, SCOPE, SCOPE, OTHER])
+        if chance.random() < 0.05:
+            assert await store.drop(scope) == await reference.drop(scope)
+        else:
+            batch = _batch(chance, scope)
+            assert await store.write(scope, batch, space=SPACE) == await reference.write(scope, batch, space=SPACE)
+        await _agree(store, reference, chance, scope)
+    await _agree(store, reference, chance, SCOPE)
+    await _agree(store, reference, chance, OTHER)
