@@ -12,7 +12,7 @@ import tantivy
 
 from recollect.model import Vector, digest
 from recollect.ports import Embedder
-from recollect.stores.sqlite.text import _compile as compile_query
+from recollect.stores.sqlite.text import compile_query
 from recollect.understand.text import parse
 
 HITS = 100

@@ -15,9 +15,10 @@ from recollect.ports import Embedder
 BLOCK = 1_000
 REAL = 100_000
 """Passages that are really embedded, about ten minutes the first time; a million would take two hours."""
-NOISE = 0.6
-"""Length of the noise added to a unit vector: a copy has a cosine of .86 with its origin and .74 with another copy, about
-what passages that overlap have."""
+NOISE = 0.2
+"""Length of the noise added to a unit vector, chosen so that questions find what they find among real ones: with 7,000 vectors and
+three copies of each the 10th, 50th and 1,000th nearest have cosines of .443, .365 and .196, with 28,000 real ones .454, .369 and .198,
+and a binary scan for 1,980 candidates has a recall@50 of .997 in both. With .6 the cosines are .414, .338 and .182."""
 NOISE_SEED = 4
 
 

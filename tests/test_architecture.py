@@ -10,7 +10,7 @@ import pytest
 SOURCE = Path(__file__).parents[1] / "src" / "recollect"
 
 VALUES = {"errors", "model", "textquery", "filters", "profiles", "plan", "contracts"}
-SHARED = VALUES | {"ports", "analysis"}
+SHARED = VALUES | {"ports", "analysis", "matching"}
 ALLOWED = {
     "errors": set(),
     "model": {"errors"},
@@ -20,6 +20,7 @@ ALLOWED = {
     "plan": {"filters", "profiles", "textquery"},
     "contracts": set(),
     "analysis": {"errors"},
+    "matching": {"analysis", "model", "textquery"},
     "ports": VALUES,
     "settings": {"errors"},
     "understand": SHARED,

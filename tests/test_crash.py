@@ -12,7 +12,6 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Iterator
 from datetime import UTC, datetime
 from multiprocessing.connection import Connection
 from pathlib import Path
@@ -122,7 +121,7 @@ def test_kill_9_fifty_times_loses_nothing_acknowledged_and_leaves_no_half_batch(
 
 
 @pytest.fixture
-def filled(tmp_path: Path) -> Iterator[Path]:
+def filled(tmp_path: Path) -> Path:
     folder = tmp_path / "store"
 
     async def fill() -> None:
@@ -132,7 +131,7 @@ def filled(tmp_path: Path) -> Iterator[Path]:
         await store.close()
 
     asyncio.run(fill())
-    yield folder
+    return folder
 
 
 async def answers(folder: Path) -> tuple[object, object]:

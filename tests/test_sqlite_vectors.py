@@ -17,8 +17,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from recollect.errors import InvalidInput
-from recollect.stores.sqlite import slots
 from recollect.settings import VectorSettings
+from recollect.stores.sqlite import slots
 from recollect.stores.sqlite.vectors import Damaged, Found, VectorIndex
 
 DIM = 24

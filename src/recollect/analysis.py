@@ -94,13 +94,13 @@ def spans(text: str) -> Iterator[tuple[str, int, int]]:
     known = _words()
     spaced = text.isascii()
     for found in known.pattern_for(text).finditer(text):
-        start, word = found.start(), found.group()
+        word, (start, end) = found.group(), found.span()
         if not spaced and known.unspaced.match(word):
             for term, first, last in known.pairs(word):
                 yield term, start + first, start + last
         else:
             for term in known[word]:
-                yield term, start, found.end()
+                yield term, start, end
 
 
 def words(text: str) -> list[str]:

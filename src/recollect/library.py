@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncIterator, Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
@@ -54,7 +54,9 @@ class IndexReport:
 class Library:
     """One scope of one store, with a model to search it by. Use it as an async context, or `sync()` for plain calls."""
 
-    def __init__(self, store: Store, *, embedder: Embedder | None, scope: str = "default", options: Settings | None = None, clock: Clock = now) -> None:
+    def __init__(
+        self, store: Store, *, embedder: Embedder | None, scope: str = "default", options: Settings | None = None, clock: Clock = now
+    ) -> None:
         if not scope.strip() or len(scope) > MAX_SCOPE_CHARS:
             raise InvalidInput(f"the scope is {scope!r:.80}: give a name of 1 to {MAX_SCOPE_CHARS} characters")
         self.store = store
@@ -76,8 +78,9 @@ class Library:
     ) -> Self:
         """Open the store at a URL or in a folder (by default `./.recollect`), and make it if it is not there."""
         options = options or settings.load()
-        store = open_store(str(url or options.store), options, create=create)
-        return cls(store, embedder=embedder or _embedder(options), scope=scope or options.scope, options=options, clock=clock)
+        store = open_store(str(options.store if url is None else url), options, create=create)
+        scope = options.scope if scope is None else scope
+        return cls(store, embedder=embedder or _embedder(options), scope=scope, options=options, clock=clock)
 
     def sync(self) -> SyncLibrary:
         """The same library for code that is not async."""
@@ -111,12 +114,11 @@ class Library:
         for ref in files.refs(roots, base):
             known |= await self.store.known(self.scope, files.SOURCE, ref)
         limit = self.settings.ingest.max_file_bytes
-        survey = await asyncio.to_thread(files.survey, roots, known, base=base, max_bytes=limit)
+        own = folder_of(self.store.url)
+        survey = await asyncio.to_thread(files.survey, roots, known, base=base, max_bytes=limit, never=own)
         progress = Progress(items_total=len(survey.changed))
         items = files.items(survey, known, scope=self.scope)
-        written = await ingest.ingest(
-            self.store, self.scope, items, cutter=await self._cutter(), progress=progress, report=report
-        )
+        written = await ingest.ingest(self.store, self.scope, items, cutter=await self._cutter(), progress=progress, report=report)
         gone = [known[ref].id for ref in survey.gone]
         deleted = (await self.store.write(self.scope, Batch(delete=gone))).deleted if gone else ()
         return _report(
@@ -138,11 +140,12 @@ class Library:
     async def add_text(
         self, text: str, *, item_id: str, title: str | None = None, kind: str = "document", metadata: Mapping[str, Any] | None = None
     ) -> IndexReport:
-        """Take in one text under an id."""
+        """Take in one text under an id. Its times are those of its first coming and of its last change."""
         at = self._clock()
-        item = Item(
-            scope=self.scope, id=item_id, text=text, title=title, kind=kind, metadata=metadata or {}, created_at=at, updated_at=at
-        )
+        item = Item(scope=self.scope, id=item_id, text=text, title=title, kind=kind, metadata=metadata or {}, created_at=at, updated_at=at)
+        for before in await self.store.get(self.scope, [item_id]):
+            same = before.item.content_hash == item.content_hash and dict(before.item.metadata) == dict(item.metadata)
+            item = replace(item, created_at=before.item.created_at, updated_at=before.item.updated_at if same else at)
         return await self.add([item])
 
     async def import_records(
@@ -211,10 +214,7 @@ class Library:
             facets=facets,
             snippet_chars=snippet_chars,
         )
-        space = await self.store.space()
-        if space:
-            self._check_model(space)
-        return await pipeline.search(self.store, self.embedder, plan, space)
+        return await pipeline.search(self.store, self.embedder, plan)
 
     async def get(self, item_id: str) -> Item:
         """The item of this id."""
@@ -265,19 +265,12 @@ class Library:
         cutter = self._own_cutter()
         space = await self.store.space()
         if cutter and space and space != cutter.space:
-            self._check_model(space)
+            space.require(cutter.space.model, cutter.space.dim)
             raise ModelMismatch(
                 f"the store was cut by {space.chunker!r}, these settings say {cutter.space.chunker!r}: "
                 "set 'ingest.chunk_tokens' back, or move the store with `recollect index --reembed`"
             )
         return cutter
-
-    def _check_model(self, space: Space) -> None:
-        if self.embedder and (space.model, space.dim) != (self.embedder.model_id, self.embedder.dim):
-            raise ModelMismatch(
-                f"the store was filled by the model {space.model!r} and this is {self.embedder.model_id!r}: "
-                "set 'embed.model' to that one, or move the store with `recollect index --reembed`"
-            )
 
     def _base(self) -> Path:
         """The folder that references to files are relative to: the one the store lies in, or else the present one."""
@@ -298,6 +291,4 @@ def _embedder(options: Settings) -> Embedder | None:
 
 
 def _report(progress: Progress, **counts: Any) -> IndexReport:
-    return IndexReport(
-        chunks_embedded=progress.chunks_embedded, chunks_reused=progress.chunks_reused, seconds=progress.seconds, **counts
-    )
+    return IndexReport(chunks_embedded=progress.chunks_embedded, chunks_reused=progress.chunks_reused, seconds=progress.seconds, **counts)

@@ -11,6 +11,8 @@ from typing import Any, Literal, NamedTuple, TypeAlias, get_args
 import numpy as np
 import numpy.typing as npt
 
+from .errors import ModelMismatch
+
 Vector: TypeAlias = npt.NDArray[np.float32]
 """One unit vector, or a matrix with a unit vector per row."""
 
@@ -107,6 +109,14 @@ class Space:
     @property
     def id(self) -> str:
         return digest(self.model, str(self.dim), self.chunker)
+
+    def require(self, model: str, dim: int) -> None:
+        """Refuse vectors of another model."""
+        if (self.model, self.dim) != (model, dim):
+            raise ModelMismatch(
+                f"the store was filled by the model {self.model!r} and this is {model!r}: "
+                "set 'embed.model' to that one, or move the store with `recollect index --reembed`"
+            )
 
 
 @dataclass(frozen=True, slots=True)

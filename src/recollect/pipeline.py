@@ -9,7 +9,8 @@ from .analysis import query_terms
 from .assemble.results import Result, candidate, evidence
 from .contracts import RetrievalBundle, RetrievalStats
 from .evidence.snippets import line_of, snippet
-from .filters import And, Field, Filter, OneOf, check
+from .filters import And, Exists, Field, Filter, OneOf, check, field_named
+from .matching import holds, parts_of
 from .model import Chunk, Fused, Space, Stored
 from .plan import Plan
 from .ports import Embedder, Store
@@ -19,13 +20,14 @@ from .rank.fuse import fuse
 from .recall import recall
 
 
-async def search(store: Store, embedder: Embedder | None, plan: Plan, space: Space | None) -> RetrievalBundle:
-    """The answer to a plan; `space` is the store's."""
+async def search(store: Store, embedder: Embedder | None, plan: Plan) -> RetrievalBundle:
+    """The answer to a plan."""
     begin = perf_counter()
     timing: dict[str, float] = {}
-    if plan.where is not None:
-        check(plan.where, await store.fields(plan.scope))
-    rankings = await recall(store, embedder, plan, timing)
+    named = [*([plan.where] if plan.where is not None else []), *(Exists(field_named(name)) for name in plan.facets)]
+    if named:
+        check(And(tuple(named)), await store.fields(plan.scope))
+    rankings, space = await recall(store, embedder, plan, timing)
     recalled = perf_counter()
     profile = plan.profile
     fused = fuse(rankings, weights=profile.weights, blend=profile.blend, normalize=profile.normalize, rrf_k=profile.rrf_k)
@@ -52,14 +54,16 @@ async def search(store: Store, embedder: Embedder | None, plan: Plan, space: Spa
 
 
 async def _distinct(store: Store, plan: Plan, fused: Sequence[Fused]) -> list[tuple[Fused, Stored, tuple[str, ...]]]:
-    """The first k that are no near-duplicate of a better one, each with the ids folded into it."""
+    """The first k that meet the demand and are no near-duplicate of a better one, each with the ids folded into it."""
     found: dict[str, Stored] = {}
     groups: list[tuple[str, tuple[str, ...]]] = []
     asked = 0
     while asked < len(fused) and len(groups) < plan.k:
         page = [result.id for result in fused[asked : asked + plan.k - len(groups)]]
         asked += len(page)
-        found.update((stored.item.id, stored) for stored in await store.get(plan.scope, page))
+        for stored in await store.get(plan.scope, page):
+            if plan.demand is None or holds(plan.demand, parts_of(stored.item)):
+                found[stored.item.id] = stored
         order = [result.id for result in fused[:asked] if result.id in found]
         groups = fold(order, {item_id: stored.fingerprint for item_id, stored in found.items()})
     by_id = {result.id: result for result in fused[:asked]}

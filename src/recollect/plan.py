@@ -17,6 +17,8 @@ class Plan:
     text: str
     mode: str
     query: Node
+    demand: Node | None
+    """What must hold for every result, by whatever route it came: phrases, exclusions, expressions."""
     where: Filter | None
     profile: Profile
     k: int

@@ -26,7 +26,7 @@ class Profile:
     blend: Blend = "rrf"
     normalize: Normalize = "minmax"
     rrf_k: int = 60
-    depth: int = 100
+    depth: int = 50
     """Hits asked of each route, at least; a search for more than this asks for as many as it returns."""
 
 
@@ -34,7 +34,7 @@ PROFILES: Final[Mapping[str, Profile]] = {
     profile.name: profile
     for profile in (
         Profile("documents"),
-        Profile("code", weights=MappingProxyType({TEXT: 0.4, VECTOR: 1.0}), depth=50),
+        Profile("code", weights=MappingProxyType({TEXT: 0.4, VECTOR: 1.0})),
         Profile("graph", weights=MappingProxyType({TEXT: 0.3, VECTOR: 0.7})),
     )
 }

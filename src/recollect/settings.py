@@ -105,7 +105,9 @@ def load(file: Path | None = None, environ: Mapping[str, str] | None = None) -> 
             if isinstance(target, dict):
                 target[key] = value
     if environ.get("XDG_CACHE_HOME"):
-        values.setdefault("embed", {}).setdefault("cache_dir", str(Path(environ["XDG_CACHE_HOME"]) / "recollect"))
+        embed = values.setdefault("embed", {})
+        if isinstance(embed, dict):
+            embed.setdefault("cache_dir", str(Path(environ["XDG_CACHE_HOME"]) / "recollect"))
     try:
         return Settings.model_validate(values)
     except ValidationError as error:
@@ -135,7 +137,8 @@ def _read(path: Path, *, required: bool) -> dict[str, Any]:
         return {}
     if not isinstance(found, dict):
         raise InvalidInput(f"the settings file {str(path)!r} holds {type(found).__name__}, not keys and values")
-    return found
+    # A section whose lines are all commented out is read as null.
+    return {key: value for key, value in found.items() if value is not None}
 
 
 def _names() -> list[tuple[str | None, str, str]]:
@@ -167,5 +170,6 @@ def _first_problem(error: ValidationError, path: Path) -> str:
         close = get_close_matches(key, keys, n=1)
         hint = f"did you mean {close[0]!r}?" if close else f"there are {', '.join(all_keys())}"
         return f"unknown setting {key!r} in {str(path)!r}: {hint}"
+    where = f"in {str(path)!r}, or by the variable {all_keys()[key]}" if key in all_keys() else f"in {str(path)!r}"
     said = problem["msg"].removeprefix("Value error, ").lower()
-    return f"setting {key!r} is {problem['input']!r}: {said} (in {str(path)!r}, or by the variable {all_keys().get(key, PREFIX)})"
+    return f"setting {key!r} is {problem['input']!r}: {said} ({where})"

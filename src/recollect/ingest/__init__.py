@@ -14,7 +14,7 @@ import numpy as np
 
 from ..analysis import terms
 from ..evidence.chunkers import ChunkSettings, chunk, passage_text
-from ..model import Batch, Chunk, Entry, Item, Passages, Space, Stored, Written
+from ..model import Batch, Chunk, Entry, Item, Passages, Space, Stored, Vector, Written
 from ..ports import Embedder, Store
 from ..rank.duplicates import sketch
 
@@ -73,11 +73,18 @@ class Cutter:
     def cut(self, item: Item) -> tuple[Chunk, ...]:
         return chunk(item, self.embedder.tokens, self.settings)
 
-    def passages(self, items: Sequence[tuple[Item, tuple[Chunk, ...]]]) -> list[Passages]:
-        """Passages of items that have been cut, all embedded together."""
-        vectors = self.embedder.embed([passage_text(item, each) for item, chunks in items for each in chunks])
+    async def passages(self, items: Sequence[tuple[Item, tuple[Chunk, ...]]], progress: Progress, report: Report | None) -> list[Passages]:
+        """Passages of items that have been cut. Embedded a piece at a time, so that a very long item shows progress too."""
+        texts = [passage_text(item, each) for item, chunks in items for each in chunks]
+        vectors: list[Vector] = []
+        for begin in range(0, len(texts), BATCH_CHUNKS):
+            vectors.append(await asyncio.to_thread(self.embedder.embed, texts[begin : begin + BATCH_CHUNKS]))
+            progress.chunks_embedded += len(vectors[-1])
+            if report:
+                report(progress)
         ends = np.cumsum([len(chunks) for _, chunks in items])
-        return [Passages(chunks, part) for (_, chunks), part in zip(items, np.split(vectors, ends[:-1]), strict=True)]
+        split = np.split(np.concatenate(vectors), ends[:-1])
+        return [Passages(chunks, part) for (_, chunks), part in zip(items, split, strict=True)]
 
 
 async def ingest(
@@ -88,7 +95,7 @@ async def ingest(
     writing: asyncio.Task[Written] | None = None
     try:
         async for batch in _ahead(_batches(items, cutter)):
-            entries = await _entries(store, scope, batch, cutter, progress)
+            entries = await _entries(store, scope, batch, cutter, progress, report)
             if writing:
                 done.append(await writing)
             writing = asyncio.create_task(store.write(scope, Batch(entries), space=cutter.space if cutter else None))
@@ -140,16 +147,17 @@ async def _ahead(batches: Iterator[list[Prepared]]) -> AsyncIterator[list[Prepar
         coming.cancel()
 
 
-async def _entries(store: Store, scope: str, batch: list[Prepared], cutter: Cutter | None, progress: Progress) -> list[Entry]:
+async def _entries(
+    store: Store, scope: str, batch: list[Prepared], cutter: Cutter | None, progress: Progress, report: Report | None
+) -> list[Entry]:
     if cutter is None:
         return [Entry(each.item, None, each.fingerprint) for each in batch]
     passages = await store.passages(scope, list({each.item.content_hash for each in batch}), cutter.space)
     progress.chunks_reused += sum(len(passages[each.item.content_hash].chunks) for each in batch if each.item.content_hash in passages)
     fresh = {each.item.content_hash: each for each in batch if each.chunks and each.item.content_hash not in passages}
     if fresh:
-        made = await asyncio.to_thread(cutter.passages, [(each.item, each.chunks) for each in fresh.values()])
+        made = await cutter.passages([(each.item, each.chunks) for each in fresh.values()], progress, report)
         passages |= dict(zip(fresh, made, strict=True))
-        progress.chunks_embedded += sum(len(each.chunks) for each in fresh.values())
     return [Entry(each.item, passages.get(each.item.content_hash), each.fingerprint) for each in batch]
 
 
@@ -159,10 +167,9 @@ async def reembed(store: Store, cutter: Cutter, *, progress: Progress, report: R
     for scope in scopes:
         while found := await store.without_passages(scope, cutter.space, BATCH_ITEMS):
             for batch in _cut_again(found, cutter):
-                made = await asyncio.to_thread(cutter.passages, batch)
+                made = await cutter.passages(batch, progress, report)
                 await store.add_passages(scope, cutter.space, {item.id: each for (item, _), each in zip(batch, made, strict=True)})
                 progress.items_done += len(batch)
-                progress.chunks_embedded += sum(len(chunks) for _, chunks in batch)
                 if report:
                     report(progress)
     await store.use_space(cutter.space)

@@ -32,9 +32,9 @@ def refs(paths: Sequence[Path], base: Path) -> list[str]:
     return ["" if (ref := reference(path, base)) == "." else ref for path in paths]
 
 
-def survey(paths: Sequence[Path], known: Mapping[str, Known], *, base: Path, max_bytes: int) -> Survey:
+def survey(paths: Sequence[Path], known: Mapping[str, Known], *, base: Path, max_bytes: int, never: Path | None = None) -> Survey:
     """Look at everything under the paths. Of what is known under them, gone is what was
-    neither found nor hidden from view nor the cause of a problem."""
+    neither found nor hidden from view nor the cause of a problem. What is in the folder `never`, the store's own, is left out."""
     result = Survey()
     seen: set[str] = set()
     skipped: list[Skipped] = []
@@ -42,6 +42,8 @@ def survey(paths: Sequence[Path], known: Mapping[str, Known], *, base: Path, max
         for entry in walk(path, base=base, max_bytes=max_bytes):
             if isinstance(entry, Skipped):
                 skipped.append(entry)
+            elif never and entry.path.is_relative_to(never):
+                result.left_out += 1
             elif entry.ref not in seen:
                 seen.add(entry.ref)
                 before = known.get(entry.ref)
@@ -50,7 +52,7 @@ def survey(paths: Sequence[Path], known: Mapping[str, Known], *, base: Path, max
                 else:
                     result.changed.append(entry)
     result.problems = [Problem(entry.ref, entry.reason) for entry in skipped if entry.problem]
-    result.left_out = sum(not entry.problem for entry in skipped)
+    result.left_out += sum(not entry.problem for entry in skipped)
     seen |= {entry.ref for entry in skipped if entry.problem}
     hidden = [entry for entry in skipped if entry.unseen]
     result.gone = [ref for ref in known if ref not in seen and not any(entry.hides(ref) for entry in hidden)]

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Mapping
+from collections.abc import Awaitable, Mapping
 from time import perf_counter
 
-from ..model import Ranking
+from ..model import Ranking, Space
 from ..plan import Plan
 from ..ports import Embedder, Store
 from ..profiles import TEXT, VECTOR
@@ -15,15 +15,16 @@ from ..textquery import Boolean
 Timing = dict[str, float]
 
 
-async def recall(store: Store, embedder: Embedder | None, plan: Plan, timing: Timing) -> Mapping[str, Ranking]:
-    """What each route of the plan finds. The text route works while the question is being embedded."""
-    routes = {}
+async def recall(store: Store, embedder: Embedder | None, plan: Plan, timing: Timing) -> tuple[Mapping[str, Ranking], Space | None]:
+    """What each route of the plan finds, and the store's space. The text route works while the question is being embedded."""
+    space = asyncio.ensure_future(store.space())
+    routes: dict[str, Awaitable[Ranking]] = {}
     if plan.profile.weights.get(TEXT) and plan.query != Boolean():
         routes[TEXT] = by_text(store, plan, timing)
     if plan.profile.weights.get(VECTOR) and embedder is not None:
-        routes[VECTOR] = by_vector(store, embedder, plan, timing)
+        routes[VECTOR] = by_vector(store, embedder, plan, space, timing)
     found = await asyncio.gather(*routes.values())
-    return dict(zip(routes, found, strict=True))
+    return dict(zip(routes, found, strict=True)), await space
 
 
 def depth(plan: Plan) -> int:
@@ -39,11 +40,14 @@ async def by_text(store: Store, plan: Plan, timing: Timing) -> Ranking:
     return found
 
 
-async def by_vector(store: Store, embedder: Embedder, plan: Plan, timing: Timing) -> Ranking:
+async def by_vector(store: Store, embedder: Embedder, plan: Plan, space: Awaitable[Space | None], timing: Timing) -> Ranking:
     """Items by their meaning; what is less similar than the plan allows is left out."""
     begin = perf_counter()
     vector = await asyncio.to_thread(embedder.embed_query, plan.text)
     timing["embed"] = perf_counter() - begin
+    if (known := await space) is None:
+        return ()
+    known.require(embedder.model_id, embedder.dim)
     begin = perf_counter()
     found = await store.search_vectors(plan.scope, vector, k=depth(plan), where=plan.where)
     timing["vector"] = perf_counter() - begin

@@ -114,14 +114,11 @@ class ProgressLine:
     _told_at: float = field(default_factory=monotonic)
 
     def __call__(self, progress: Progress) -> None:
-        self.tell(progress_text(progress, self.noun))
-
-    def tell(self, text: str) -> None:
         if self.rewrite:
-            self._write(f"{CLEAR_LINE}{text}")
-        elif monotonic() - self._told_at >= PLAIN_PROGRESS_S:
+            self._write(f"{CLEAR_LINE}{progress_text(progress, self.noun)}")
+        elif monotonic() - self._told_at >= PLAIN_PROGRESS_S and progress.items_done != progress.items_total:
             self._told_at = monotonic()
-            self._write(f"recollect: {text}\n")
+            self._write(f"recollect: {progress_text(progress, self.noun)}\n")
 
     def _write(self, text: str) -> None:
         if self.err is not None:

@@ -234,12 +234,16 @@ def _table(facts: Sequence[tuple[str, str]], look: Look) -> str:
 
 def report_text(report: IndexReport, *, done: str, noun: str) -> str:
     """One line: what came of taking something in."""
-    counts = [f"{report.added} new", f"{report.changed} changed"]
-    counts += [f"{report.deleted} gone"] if report.deleted else []
-    counts += [f"{report.unchanged} unchanged"] if report.unchanged else []
-    counts += [f"{report.left_out} left out by rule"] if report.left_out else []
-    counts += [f"{len(report.problems)} NOT taken in"] if report.problems else []
-    return f"{done} {count(report.added + report.changed, noun)}: {', '.join(counts)}; {_embedded(report)}"
+    counts = {
+        "new": report.added,
+        "changed": report.changed,
+        "gone": report.deleted,
+        "unchanged": report.unchanged,
+        "left out by rule": report.left_out,
+        "NOT taken in": len(report.problems),
+    }
+    said = ", ".join(f"{number} {what}" for what, number in counts.items() if number) or "there was nothing to read"
+    return f"{done} {count(report.added + report.changed, noun)}: {said}; {_embedded(report)}"
 
 
 def _embedded(report: IndexReport) -> str:

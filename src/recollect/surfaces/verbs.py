@@ -40,7 +40,7 @@ async def index(library: Library, args: Namespace, screen: Screen) -> int:
     elif args.paths:
         with screen.progress("file") as progress:
             report = await library.index(args.paths, base=args.base, report=progress)
-        code = BAD_INPUT if report.problems and not _taken_in(report) else WORKED
+        code = _verdict(report, args.paths, screen)
     else:
         return _finished(screen, value, lines, code)
     _tell_problems(report, screen)
@@ -48,8 +48,14 @@ async def index(library: Library, args: Namespace, screen: Screen) -> int:
     return _finished(screen, value | asdict(report), [*lines, terminal.report_text(report, done="indexed", noun=noun)], code)
 
 
-def _taken_in(report: IndexReport) -> int:
-    return report.added + report.changed + report.unchanged
+def _verdict(report: IndexReport, paths: list[str], screen: Screen) -> int:
+    """A folder may hold nothing to read; a file that was named, or a walk that met nothing but problems, is bad input."""
+    if report.added + report.changed + report.unchanged:
+        return WORKED
+    files = [path for path in paths if not Path(path).is_dir()] if not report.problems else []
+    for path in files:
+        screen.say(f"{path}: it holds no text that can be read")
+    return BAD_INPUT if report.problems or files else WORKED
 
 
 def _tell_problems(report: IndexReport, screen: Screen) -> None:

@@ -118,6 +118,15 @@ async def test_passages_of_the_wrong_width_are_not_added(store: Store) -> None:
 
 
 @law
+async def test_passages_of_the_space_in_use_come_with_their_items(store: Store) -> None:
+    await write(store, entry("a", "one"), plain("b", "two"))
+    with pytest.raises(InvalidInput, match="in use"):
+        await store.add_passages(SCOPE, SPACE, {"b": passages("two", [direction("two")])})
+    assert (await write(store, entry("b", "two"))).changed == ("b",)
+    assert ids(await store.search_vectors(SCOPE, direction("two"), k=1)) == ["b"]
+
+
+@law
 async def test_a_store_of_text_alone_takes_up_a_space(store: Store) -> None:
     await write(store, plain("a", "one"), plain("b", "two"))
     await store.add_passages(SCOPE, NEXT_SPACE, {"a": _moved("one"), "b": _moved("two")})

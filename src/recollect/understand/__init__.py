@@ -10,6 +10,7 @@ from ..filters import field_named
 from ..filters import parse as parse_filter
 from ..plan import Plan
 from ..profiles import Profile
+from ..textquery import Boolean, Node
 from .text import parse as parse_text
 
 MAX_K: Final = 1_000
@@ -41,11 +42,13 @@ def understand(
             raise InvalidInput(f"{name} is {value}: it lies between 0 and 1")
     if snippet_chars < 1:
         raise InvalidInput(f"snippet_chars is {snippet_chars}: give a positive number")
+    query = parse_text(text, mode)
     return Plan(
         scope=scope,
         text=text,
         mode=mode,
-        query=parse_text(text, mode),
+        query=query,
+        demand=_demand(query, mode),
         where=parse_filter(where),
         profile=profile,
         k=k,
@@ -54,3 +57,14 @@ def understand(
         facets=tuple(field_named(name).name if field_named(name).of_item else name for name in facets),
         snippet_chars=snippet_chars,
     )
+
+
+def _demand(query: Node, mode: str) -> Node | None:
+    """What the user insists on. Plain words only say what to look for, and a text that means the same may use others."""
+    if query == Boolean() or mode == "plain":
+        return None
+    if mode != "web":
+        return query
+    if isinstance(query, Boolean) and (query.must or query.must_not):
+        return Boolean(must=query.must, must_not=query.must_not)
+    return None

@@ -10,6 +10,7 @@ from collections import Counter
 from collections.abc import AsyncIterator, Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
+from typing import Any
 
 import numpy as np
 
@@ -22,6 +23,7 @@ from ...model import (
     Entry,
     Finding,
     Hit,
+    Item,
     Known,
     Passages,
     Ranking,
@@ -117,6 +119,8 @@ class ReferenceStore:
         return self._state.space
 
     async def add_passages(self, scope: str, space: Space, passages: Mapping[str, Passages]) -> None:
+        if space == self._state.space:
+            raise InvalidInput(f"{space.model!r} is the space in use: write the items with their passages instead")
         before = self._scope(scope)
         added = {(space, item_id): _kept(found, item_id, space) for item_id, found in passages.items() if item_id in before.stored}
         filled = {key: found for key, found in {**before.passages, **added}.items() if found.chunks}
@@ -282,15 +286,28 @@ def _checked(entry: Entry, scope: str, space: Space | None) -> Entry:
         raise InvalidInput(f"item {item.id!r} is of scope {item.scope!r}, not {scope!r}: write it to its own")
     if entry.passages and space is None:
         raise InvalidInput(f"item {item.id!r} has passages: say which space they are of")
+    metadata = _checked_metadata(item)
     _refuse_surrogates(item.id, item.title, item.summary, item.text, item.source_ref, item.kind, item.entities, dict(item.metadata))
     item = replace(
         item,
-        metadata=json.loads(json.dumps(dict(item.metadata))),
+        metadata=metadata,
         created_at=item.created_at.astimezone(UTC),
         updated_at=item.updated_at.astimezone(UTC),
         last_used_at=item.last_used_at.astimezone(UTC) if item.last_used_at else None,
     )
     return replace(entry, item=item, passages=_kept(entry.passages, item.id, space) if entry.passages and space else None)
+
+
+def _checked_metadata(item: Item) -> dict[str, Any]:
+    """Metadata as JSON gives it back, with numbers that fit a float."""
+    try:
+        kept: dict[str, Any] = json.loads(json.dumps(dict(item.metadata), allow_nan=False))
+        json.dumps([float(value) for _, value in metadata_values(kept) if not isinstance(value, str)])
+    except (OverflowError, TypeError, ValueError) as error:
+        raise InvalidInput(
+            f"the metadata of item {item.id!r} cannot be kept ({error}): use texts, finite numbers, lists and objects"
+        ) from error
+    return kept
 
 
 def _checked_edge(edge: Edge) -> Edge:

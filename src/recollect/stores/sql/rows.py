@@ -9,9 +9,10 @@ from typing import Any, Final
 import numpy as np
 from sqlalchemy import Connection, bindparam, func, select
 
+from ...errors import InvalidInput
 from ...filters import metadata_values, type_of
 from ...model import Anchors, Chunk, Entry, Item, Known, Passages, Space, Stored, digest
-from .schema import ChunkRow, ItemRow, ScopeRow
+from .schema import ChunkRow, ItemRow
 
 ITEM_COLUMNS: Final = (
     ItemRow.scope,
@@ -60,7 +61,6 @@ CHUNKS_BY_ITEM: Final = (
     )
     .order_by(ChunkRow.item_id, ChunkRow.ordinal)
 )
-CHANGE_OF_SCOPE: Final = select(ScopeRow.change).where(ScopeRow.scope == bindparam("scope"))
 
 
 def revision(entry: Entry, space: Space | None) -> str:
@@ -78,11 +78,24 @@ def revision(entry: Entry, space: Space | None) -> str:
         item.created_at.isoformat(),
         item.updated_at.isoformat(),
         repr(item.importance),
-        json.dumps([item.entities, dict(item.metadata)], ensure_ascii=False),
+        _as_json(item),
         str(item.use_count),
         item.last_used_at.isoformat() if item.last_used_at else "",
         entry.fingerprint.hex(),
         space.id if space and entry.passages else "",
+    )
+
+
+def _as_json(item: Item) -> str:
+    try:
+        return json.dumps([item.entities, dict(item.metadata)], ensure_ascii=False, allow_nan=False)
+    except (TypeError, ValueError) as error:
+        raise _unfit(item, error) from error
+
+
+def _unfit(item: Item, error: Exception) -> InvalidInput:
+    return InvalidInput(
+        f"the metadata of item {item.id!r} cannot be kept ({error}): use texts, finite numbers, true, false, null, lists and objects"
     )
 
 
@@ -152,7 +165,10 @@ def known(row: Sequence[Any]) -> Known:
 def field_rows(item: Item) -> list[dict[str, Any]]:
     rows: list[dict[str, Any]] = []
     for position, (name, value) in enumerate(metadata_values(item.metadata)):
-        text, number = (value, None) if isinstance(value, str) else (None, float(value))
+        try:
+            text, number = (value, None) if isinstance(value, str) else (None, float(value))
+        except OverflowError as error:
+            raise _unfit(item, error) from error
         rows.append(
             {
                 "scope": item.scope,

@@ -88,7 +88,8 @@ class ItemRow(Table):
     text: Mapped[str] = mapped_column(Text)
 
     __table_args__ = (
-        Index("items_by_seq", "scope", "seq", unique=True),
+        # With the id, for which it is searched: a hundred versions are looked up without reading their rows.
+        Index("items_by_seq", "scope", "seq", "id", unique=True),
         Index("items_by_content", "scope", "content_hash"),
         Index("items_by_source", "scope", "source", "source_ref"),
         Index("items_by_kind", "scope", "kind"),

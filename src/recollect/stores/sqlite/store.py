@@ -32,7 +32,7 @@ from .derived import ScopeIndexes
 from .doctor import examine
 from .lock import WriterLock
 from .text import TextSettings
-from .write import Writer, active_space, pages
+from .write import Writer, active_space, pages, standing
 
 log = logging.getLogger(__name__)
 
@@ -177,8 +177,7 @@ class SqliteStore:
 
     def _ready(self, connection: Connection, scope: str) -> tuple[ScopeIndexes, Space | None]:
         """The scope's indexes, level with the truth unless another process is writing just now."""
-        space = active_space(connection)
-        change = connection.scalar(rows.CHANGE_OF_SCOPE, {"scope": scope}) or 0
+        space, change = standing(connection, scope)
         indexes = self._of(scope)
         usable = True
         try:
@@ -334,8 +333,7 @@ class SqliteStore:
             def count(table: Any, *conditions: Any) -> int:
                 return connection.scalar(select(func.count()).select_from(table).where(*conditions)) or 0
 
-            space = active_space(connection)
-            change = connection.scalar(rows.CHANGE_OF_SCOPE, {"scope": scope}) or 0
+            space, change = standing(connection, scope)
             return StoreStatus(
                 url=self.url,
                 version=VERSION,

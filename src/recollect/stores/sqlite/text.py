@@ -22,6 +22,7 @@ from tantivy import Document, Index, IndexWriter, Occur, Query, Schema, SchemaBu
 from ...analysis import MAX_QUERY_TERMS, beginnings, edition, query_terms, terms
 from ...errors import StoreBusy
 from ...textquery import Boolean, Node, Phrase, Prefix, Term
+from .readonly import readable
 
 FORMAT = 1
 """Raised whenever an index written before can no longer be read."""
@@ -164,14 +165,14 @@ class TextIndex:
         if state is None or k <= 0 or (allowed is not None and not allowed):
             return []
         with _translated(self._folder):
-            return _search(state, _compile(query, state.schema), k, allowed)
+            return _search(state, compile_query(query, state.schema), k, allowed)
 
     def count(self, query: Node, *, allowed: Collection[int] | None = None) -> int:
         """How many documents match."""
         if (state := self._state) is None:
             return 0
         with _translated(self._folder):
-            compiled = _compile(query, state.schema)
+            compiled = compile_query(query, state.schema)
             found: Any = state.searcher.search(compiled if allowed is None else _only(state.schema, compiled, allowed), 1)
             return int(found.count)
 
@@ -250,8 +251,8 @@ def _read(folder: Path) -> _State | None:
     # Tantivy opens an index without its positions, and fails at the first phrase.
     if missing := [segment for segment in segments if not (folder / f"{segment}.pos").exists()]:
         raise Damaged(f"the text index in {str(folder)!r} has no '{missing[0]}.pos'")
-    with _translated(folder):
-        index = _opened(folder)
+    with _translated(folder), readable(folder) as place:
+        index = _opened(place)
         searcher = index.searcher()
         docs = searcher.num_docs
     # An index ahead of its manifest was interrupted after the commit: what it is ahead by is applied again, to no effect.
@@ -369,17 +370,18 @@ def _only(schema: Schema, query: Query, allowed: Collection[int]) -> Query:
     return Query.boolean_query([(Occur.Must, query), (Occur.Must, chosen)])
 
 
-def _compile(node: Node, schema: Schema) -> Query:
+def compile_query(node: Node, schema: Schema) -> Query:
+    """The query as Tantivy takes it."""
     match node:
         case Phrase(text):
             words = terms(text)[:MAX_QUERY_TERMS]
-            return Query.phrase_query(schema, "text", list(words)) if len(words) > 1 else _compile(Term(text), schema)
+            return Query.phrase_query(schema, "text", list(words)) if len(words) > 1 else compile_query(Term(text), schema)
         case Boolean(must, should, must_not):
-            wanted = [(Occur.Must, _compile(part, schema)) for part in must]
+            wanted = [(Occur.Must, compile_query(part, schema)) for part in must]
             wanted += [(Occur.Should, query) for part in should for query in _alternatives(part, schema)]
             if not wanted:
                 return Query.empty_query()
-            return Query.boolean_query([*wanted, *((Occur.MustNot, _compile(part, schema)) for part in must_not)])
+            return Query.boolean_query([*wanted, *((Occur.MustNot, compile_query(part, schema)) for part in must_not)])
         case _:
             return Query.boolean_query([(Occur.Should, query) for query in _alternatives(node, schema)])
 
@@ -394,4 +396,4 @@ def _alternatives(node: Node, schema: Schema) -> list[Query]:
         case Boolean(must=(), should=should, must_not=()):
             return [query for part in should for query in _alternatives(part, schema)]
         case _:
-            return [_compile(node, schema)]
+            return [compile_query(node, schema)]

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
-from sqlalchemy import Connection, delete, func, insert, select, update
+from sqlalchemy import Connection, bindparam, delete, func, insert, outerjoin, select, update
 from sqlalchemy.dialects.sqlite import insert as upsert
 
 from ...errors import InvalidInput, ModelMismatch
@@ -22,10 +22,25 @@ OF_AN_ITEM = (FieldRow, ChunkRow)
 _ACTIVE = select(SpaceRow.model, SpaceRow.dim, SpaceRow.chunker).where(SpaceRow.active)
 
 
+_STANDING = (
+    select(ScopeRow.change, SpaceRow.model, SpaceRow.dim, SpaceRow.chunker)
+    .select_from(outerjoin(ScopeRow, SpaceRow, SpaceRow.active.is_(True)))
+    .where(ScopeRow.scope == bindparam("scope"))
+)
+
+
 def active_space(connection: Connection) -> Space | None:
     """The space that is searched."""
     row = connection.execute(_ACTIVE).first()
     return Space(row.model, row.dim, row.chunker) if row else None
+
+
+def standing(connection: Connection, scope: str) -> tuple[Space | None, int]:
+    """The space that is searched and the number of the scope's last change."""
+    row = connection.execute(_STANDING, {"scope": scope}).first()
+    if row is None:
+        return active_space(connection), 0
+    return Space(row.model, row.dim, row.chunker) if row.model is not None else None, row.change
 
 
 class Writer:
@@ -160,6 +175,8 @@ class Writer:
     def add_passages(self, passages: Mapping[str, Passages]) -> None:
         """Keep passages of a space that is not searched yet."""
         assert self._space is not None
+        if active_space(self._connection) == self._space:
+            raise InvalidInput(f"{self._space.model!r} is the space in use: write the items with their passages instead")
         self._keep_space(active=False)
         present = self._present(list(passages))
         for item_id, found in passages.items():
