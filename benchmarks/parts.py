@@ -27,7 +27,7 @@ INDEX_KINDS = {"short passages": indexing.short_items, "long Markdown documents"
 
 def embedder() -> Embedder:
     """The bundled model, as by default."""
-    return open_embedder("minilm", cache_dir=Settings().cache_dir)
+    return open_embedder("minilm", cache_dir=Settings().embed.cache_dir)
 
 
 def store_of(size: int) -> Path:

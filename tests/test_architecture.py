@@ -28,7 +28,7 @@ ALLOWED = {
     "rank": SHARED,
     "evidence": SHARED,
     "assemble": SHARED,
-    "embed": SHARED,
+    "embed": SHARED | {"settings"},
     "stores": SHARED | {"settings"},
     # The write path is one pipeline: it cuts and sketches what it takes in.
     "ingest": SHARED | {"evidence", "rank"},

@@ -31,7 +31,7 @@ NOTES = {
 
 @pytest.fixture(scope="module")
 def model() -> Embedder:
-    return open_embedder("minilm", cache_dir=Settings().cache_dir)
+    return open_embedder("minilm", cache_dir=Settings().embed.cache_dir)
 
 
 class Counting:

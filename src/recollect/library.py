@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Self
 
 from . import ingest, pipeline, settings
 from .contracts import RetrievalBundle
-from .embed import open_embedder
+from .embed import configured
 from .errors import InvalidInput, ModelMismatch, NotFound
 from .evidence.chunkers import ChunkSettings, chunker_id
 from .filters import check
@@ -80,7 +80,7 @@ class Library:
         options = options or settings.load()
         store = open_store(str(options.store if url is None else url), options, create=create)
         scope = options.scope if scope is None else scope
-        return cls(store, embedder=embedder or _embedder(options), scope=scope, options=options, clock=clock)
+        return cls(store, embedder=embedder or configured(options.embed), scope=scope, options=options, clock=clock)
 
     def sync(self) -> SyncLibrary:
         """The same library for code that is not async."""
@@ -276,18 +276,6 @@ class Library:
         """The folder that references to files are relative to: the one the store lies in, or else the present one."""
         folder = folder_of(self.store.url)
         return folder.parent if folder else Path.cwd()
-
-
-def _embedder(options: Settings) -> Embedder | None:
-    if options.embed.model == "none":
-        return None
-    return open_embedder(
-        options.embed.model,
-        cache_dir=options.cache_dir,
-        threads=options.embed.threads,
-        base_url=options.embed.base_url,
-        api_key=options.embed.api_key,
-    )
 
 
 def _report(progress: Progress, **counts: Any) -> IndexReport:

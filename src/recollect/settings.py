@@ -35,7 +35,7 @@ class EmbedSettings(Section):
     api_key: str | None = Field(default=None, repr=False)
     threads: int | None = Field(default=None, ge=1)
     timeout_s: float = Field(default=30.0, gt=0)
-    cache_dir: Path | None = None
+    cache_dir: Path = Field(default_factory=lambda: Path.home() / ".cache" / "recollect")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -87,11 +87,6 @@ class Settings(Section):
     vectors: VectorSettings = VectorSettings()
     ingest: IngestSettings = IngestSettings()
     search: SearchSettings = SearchSettings()
-
-    @property
-    def cache_dir(self) -> Path:
-        """Where models made ready for this machine are kept."""
-        return self.embed.cache_dir or Path.home() / ".cache" / "recollect"
 
 
 def load(file: Path | None = None, environ: Mapping[str, str] | None = None) -> Settings:

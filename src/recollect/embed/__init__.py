@@ -6,14 +6,29 @@ from pathlib import Path
 
 from ..errors import InvalidInput
 from ..ports import Embedder
+from ..settings import EmbedSettings
 from .http import HttpEmbedder, HttpLimits
 from .minilm import bundled_tokens, open_minilm
 from .onnx import ModelFacts, OnnxEmbedder, open_folder
 
-__all__ = ["HttpEmbedder", "HttpLimits", "ModelFacts", "OnnxEmbedder", "open_embedder"]
+__all__ = ["HttpEmbedder", "HttpLimits", "ModelFacts", "OnnxEmbedder", "configured", "open_embedder"]
 
 _ENDPOINTS = {"ollama": "http://localhost:11434/v1", "openai": "https://api.openai.com/v1"}
 _ALLOWED = "'minilm', the path of a model folder, " + " and ".join(f"'{service}:MODEL'" for service in _ENDPOINTS)
+
+
+def configured(options: EmbedSettings) -> Embedder | None:
+    """The embedder of the settings; None for "none"."""
+    if options.model == "none":
+        return None
+    return open_embedder(
+        options.model,
+        cache_dir=options.cache_dir,
+        threads=options.threads,
+        base_url=options.base_url,
+        api_key=options.api_key,
+        limits=HttpLimits(timeout_s=options.timeout_s),
+    )
 
 
 def open_embedder(

@@ -20,6 +20,7 @@ from .screen import OutputLost, Screen, abandon_output, hold_standard_streams, l
 
 if TYPE_CHECKING:
     from ..library import Library
+    from ..ports import Embedder
     from ..settings import Settings
 
 INTERRUPTED: Final = 130
@@ -83,14 +84,33 @@ def _open(args: Namespace, options: Settings) -> Library:
     # Imports leave no garbage, and looking for some took 0.1 s of the 1.2 s of CPU that a search takes from start to end.
     gc.disable()
     try:
-        from ..library import Library
-
         if not args.needs_model:
             # A verb that needs no model works where the model cannot be opened.
             options = options.model_copy(update={"embed": options.embed.model_copy(update={"model": "none"})})
-        return Library.open(args.store, scope=args.scope, options=options, create=args.creates)
+        embedder = _embedder(options)
+        from ..library import Library
+
+        return Library.open(args.store, scope=args.scope, options=options, create=args.creates, embedder=embedder)
     finally:
         gc.enable()
+
+
+def _embedder(options: Settings) -> Embedder | None:
+    """The model, being opened on another thread while this one imports the rest. What goes wrong there is told at its first use."""
+    import threading
+    from contextlib import suppress
+
+    from ..embed import OnnxEmbedder, configured
+
+    embedder = configured(options.embed)
+
+    def load(model: OnnxEmbedder) -> None:
+        with suppress(RecollectError):
+            model.load()
+
+    if isinstance(embedder, OnnxEmbedder):
+        threading.Thread(target=load, args=(embedder,), daemon=True).start()
+    return embedder
 
 
 def _carried_out(library: Library, args: Namespace, screen: Screen) -> int:

@@ -207,7 +207,7 @@ def _snapshot(folder: Path, manifest: Manifest, stamp: Stamp, known: Snapshot | 
     _check(codes, manifest.codes, known.manifest.codes if known else None)
     _check(rows, manifest.rows, known.manifest.rows if known else None)
     centre = centre_of(manifest)
-    spots = np.unique(np.linspace(0, n - 1, SPOT_CHECKS, dtype=np.int64)) if n else np.arange(0)
+    spots = np.linspace(0, n - 1, min(n, SPOT_CHECKS), dtype=np.int64)
     if disagreeing(vectors[spots], codes[spots], centre).any():
         raise Damaged(f"{manifest.vectors and manifest.vectors.name} holds other vectors than were written")
     live, seqs = _live(folder, manifest), np.ascontiguousarray(rows["seq"])
