@@ -95,7 +95,7 @@ class ScopeIndexes:
                 self._forget_text()
                 self.text.apply(self._documents(connection, 0), [], change)
         if space and self.vectors(space).applied < change:
-            self._catch_up_vectors(connection, space, change)
+            self._catch_up_vectors(connection, space, self.vectors(space), change)
 
     def rebuild(self, connection: Connection, space: Space | None) -> None:
         """Forget both indexes and build them from the truth. The caller holds the writer's lock."""
@@ -153,8 +153,14 @@ class ScopeIndexes:
         )
         return (TextDoc(seq, title, path, text) for seq, title, path, text in rows)
 
-    def _catch_up_vectors(self, connection: Connection, space: Space, change: int) -> None:
-        index = self.vectors(space)
+    def prepare(self, connection: Connection, space: Space) -> None:
+        """Build the vector index of a space that is not searched yet, so that it can be from one moment to the next."""
+        folder = self._vector_folder(space)
+        shutil.rmtree(folder, ignore_errors=True)
+        change = connection.scalar(select(ScopeRow.change).where(ScopeRow.scope == self.scope)) or 0
+        self._catch_up_vectors(connection, space, VectorIndex.open(folder, dim=space.dim, settings=self._vector_settings), change)
+
+    def _catch_up_vectors(self, connection: Connection, space: Space, index: VectorIndex, change: int) -> None:
         dead = self._dead(connection, index.applied)
         while True:
             page = connection.scalars(

@@ -22,7 +22,7 @@ from ...settings import VectorSettings
 from ...textquery import Node
 from ..sql import graph, rows
 from ..sql.facets import count_values, known_fields
-from ..sql.schema import VERSION, ChunkRow, EdgeRow, ItemRow, ScopeRow
+from ..sql.schema import ChunkRow, ItemRow, ScopeRow
 from ..sql.where import holds
 from . import text as text_index
 from . import vectors as vector_index
@@ -31,6 +31,7 @@ from .database import Database, explained
 from .derived import ScopeIndexes
 from .doctor import examine
 from .lock import WriterLock
+from .status import describe, url_of
 from .text import TextSettings
 from .write import Writer, active_space, pages, standing
 
@@ -80,7 +81,7 @@ class SqliteStore:
 
     @property
     def url(self) -> str:
-        return f"sqlite:///{self.folder}"
+        return url_of(self.folder)
 
     async def close(self) -> None:
         await self._run(self._db.close)
@@ -122,8 +123,14 @@ class SqliteStore:
         def switch() -> None:
             with self._writing():
                 with self._db.change() as connection:
-                    Writer(connection, "", space).activate()
+                    writer = Writer(connection, "", space)
+                    if active_space(connection) == space:
+                        return
+                    writer.check_complete()
                     scopes = list(connection.scalars(select(ScopeRow.scope)))
+                    for scope in scopes:
+                        self._of(scope).prepare(connection, space)
+                    writer.activate()
                 for scope in scopes:
                     self._catch_up(scope)
             for scope in scopes:
@@ -329,26 +336,7 @@ class SqliteStore:
         return await self._read(lambda connection: graph.walk(connection, scope, starts, hops=hops, fan_out=fan_out, types=types))
 
     async def status(self, scope: str) -> StoreStatus:
-        def read(connection: Connection) -> StoreStatus:
-            def count(table: Any, *conditions: Any) -> int:
-                return connection.scalar(select(func.count()).select_from(table).where(*conditions)) or 0
-
-            space, change = standing(connection, scope)
-            return StoreStatus(
-                url=self.url,
-                version=VERSION,
-                scope=scope,
-                scopes=count(ScopeRow, select(ItemRow.id).where(ItemRow.scope == ScopeRow.scope).exists()),
-                items=count(ItemRow, ItemRow.scope == scope),
-                chunks=count(ChunkRow, ChunkRow.scope == scope, ChunkRow.space == (space.id if space else "")),
-                edges=count(EdgeRow, EdgeRow.scope == scope),
-                space=space,
-                vector_index=self._of(scope).vectors(space).policy if space else "none",
-                bytes_on_disk=sum(path.stat().st_size for path in self.folder.rglob("*") if path.is_file()),
-                pending=max(0, change - self._applied(scope, space)),
-            )
-
-        return await self._read(read)
+        return await self._read(lambda connection: describe(connection, self.folder, self._of(scope)))
 
     async def doctor(self, *, repair: bool) -> list[Finding]:
         def look() -> list[Finding]:

@@ -187,16 +187,20 @@ class Writer:
                 if found.chunks:
                     self._connection.execute(insert(ChunkRow), rows.chunk_rows(self._scope, item_id, self._space, found))
 
-    def activate(self) -> None:
-        """Search the space from now on, and drop the vectors of every other."""
+    def check_complete(self) -> None:
+        """Refuse a space that some item has no passages in yet."""
         assert self._space is not None
-        self._keep_space(active=False)
         filled = select(ChunkRow.item_id).where(
             ChunkRow.scope == ItemRow.scope, ChunkRow.item_id == ItemRow.id, ChunkRow.space == self._space.id
         )
         missing = self._connection.scalar(select(func.count()).select_from(ItemRow).where(~ItemRow.blank, ~filled.exists()))
         if missing:
             raise ModelMismatch(f"{missing} items have no vectors of {self._space.model!r} yet: run `recollect index --reembed`")
+
+    def activate(self) -> None:
+        """Search the space from now on, and drop the vectors of every other."""
+        assert self._space is not None
+        self._keep_space(active=False)
         self._connection.execute(update(SpaceRow).values(active=SpaceRow.id == self._space.id))
         self._connection.execute(delete(ChunkRow).where(ChunkRow.space != self._space.id))
         self._connection.execute(delete(SpaceRow).where(SpaceRow.id != self._space.id))
