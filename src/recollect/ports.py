@@ -70,7 +70,7 @@ class Store(Protocol):
     async def use_space(self, space: Space) -> None:
         """Make `space` the one that is searched, at once, and drop the vectors of every other.
 
-        Fails where an item has passages, but none in `space` (see `without_passages`)."""
+        Fails while an item that is not blank has no passages in `space` (see `without_passages`)."""
         ...
 
     async def write(self, scope: str, batch: Batch, *, space: Space | None = None) -> Written:

@@ -191,6 +191,12 @@ async def test_a_batch_with_a_bad_edge_leaves_nothing(store: Store) -> None:
 
 
 @law
+async def test_an_empty_id_is_refused(store: Store) -> None:
+    with pytest.raises(InvalidInput, match="empty id"):
+        await write(store, plain("", "a text without a name"))
+
+
+@law
 async def test_passages_need_a_space(store: Store) -> None:
     with pytest.raises(InvalidInput, match="space"):
         await write(store, entry("a", "text"), space=None)

@@ -284,6 +284,8 @@ def _checked(entry: Entry, scope: str, space: Space | None) -> Entry:
     item = entry.item
     if item.scope != scope:
         raise InvalidInput(f"item {item.id!r} is of scope {item.scope!r}, not {scope!r}: write it to its own")
+    if not item.id:
+        raise InvalidInput("an item has an empty id: give it a name")
     if entry.passages and space is None:
         raise InvalidInput(f"item {item.id!r} has passages: say which space they are of")
     metadata = _checked_metadata(item)

@@ -79,6 +79,8 @@ class Writer:
         for entry in batch.entries:
             if entry.item.scope != self._scope:
                 raise InvalidInput(f"item {entry.item.id!r} is of scope {entry.item.scope!r}, not {self._scope!r}: write it to its own")
+            if not entry.item.id:
+                raise InvalidInput("an item has an empty id: give it a name")
             if entry.passages and self._space is None:
                 raise InvalidInput(f"item {entry.item.id!r} has passages: say which space they are of")
             if entry.passages and self._space:
