@@ -140,11 +140,10 @@ class SqliteStore:
 
     async def drop(self, scope: str) -> int:
         def remove() -> int:
-            with self._writing():
-                # The indexes first: a crash in between leaves a scope whose indexes are built anew, never ones of a scope that is gone.
-                with self._db.change() as connection:
-                    self._of(scope).remove()
-                    return Writer(connection, scope, None).drop()
+            # The indexes first: a crash in between leaves a scope whose indexes are built anew, never ones of a scope that is gone.
+            with self._writing(), self._db.change() as connection:
+                self._of(scope).remove()
+                return Writer(connection, scope, None).drop()
 
         return await self._run(remove)
 
