@@ -57,9 +57,10 @@ class Item:
     use_count: int = 0
     last_used_at: datetime | None = None
     content_hash: str = field(init=False)
+    """Names all that chunks and vectors are made from."""
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "content_hash", digest(self.title or "", self.text))
+        object.__setattr__(self, "content_hash", digest(self.format, self.title or "", self.text))
 
 
 @dataclass(frozen=True, slots=True)

@@ -80,8 +80,11 @@ class Store(Protocol):
         `space`, which becomes the store's own if it has none; to fill another one beside it, see `add_passages`."""
         ...
 
-    async def add_passages(self, scope: str, space: Space, passages: Mapping[str, Passages]) -> None:
-        """Keep passages of another space beside those in use, until `use_space`."""
+    async def add_passages(
+        self, scope: str, space: Space, passages: Mapping[str, Passages], *, contents: Mapping[str, str] | None = None
+    ) -> None:
+        """Keep passages of another space beside those in use, until `use_space`. By id, as `contents` is, which has the
+        content hash each item had when it was cut: one that has changed since is left out."""
         ...
 
     async def without_passages(self, scope: str, space: Space, limit: int) -> list[Stored]:

@@ -118,11 +118,18 @@ class ReferenceStore:
     async def space(self) -> Space | None:
         return self._state.space
 
-    async def add_passages(self, scope: str, space: Space, passages: Mapping[str, Passages]) -> None:
+    async def add_passages(
+        self, scope: str, space: Space, passages: Mapping[str, Passages], *, contents: Mapping[str, str] | None = None
+    ) -> None:
         if space == self._state.space:
             raise InvalidInput(f"{space.model!r} is the space in use: write the items with their passages instead")
         before = self._scope(scope)
-        added = {(space, item_id): _kept(found, item_id, space) for item_id, found in passages.items() if item_id in before.stored}
+        added = {
+            (space, item_id): _kept(found, item_id, space)
+            for item_id, found in passages.items()
+            if item_id in before.stored
+            and (contents or {}).get(item_id, before.stored[item_id].item.content_hash) == before.stored[item_id].item.content_hash
+        }
         filled = {key: found for key, found in {**before.passages, **added}.items() if found.chunks}
         self._swap(scope, replace(before, passages=filled), self._state.space)
 

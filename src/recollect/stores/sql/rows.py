@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Sequence
+from datetime import UTC
 from typing import Any, Final
 
 import numpy as np
@@ -63,26 +64,23 @@ CHUNKS_BY_ITEM: Final = (
 )
 
 
-def revision(entry: Entry, space: Space | None) -> str:
+def revision(entry: Entry) -> str:
     """Names all of an entry that a reader can see, so that writing it again is known to change nothing."""
     item = entry.item
     return digest(
         item.content_hash,
         item.kind,
-        item.format,
         item.source,
         item.source_ref or "",
         item.summary or "",
         item.status,
         item.version or "",
-        item.created_at.isoformat(),
-        item.updated_at.isoformat(),
+        *(at.astimezone(UTC).isoformat() if at else "" for at in (item.created_at, item.updated_at, item.last_used_at)),
         repr(item.importance),
         _as_json(item),
         str(item.use_count),
-        item.last_used_at.isoformat() if item.last_used_at else "",
         entry.fingerprint.hex(),
-        space.id if space and entry.passages else "",
+        "embedded" if entry.passages else "",
     )
 
 

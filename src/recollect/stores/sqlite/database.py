@@ -6,11 +6,11 @@ import errno
 import os
 import sqlite3
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import closing, contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
-from sqlalchemy import Connection, Engine, QueuePool, create_engine, event, select
+from sqlalchemy import Connection, Engine, NullPool, QueuePool, create_engine, event, insert, select
 from sqlalchemy.exc import DatabaseError, DBAPIError
 
 from ...errors import InvalidInput, StoreBusy, StoreDamaged, StoreError, StoreFull, StoreReadOnly, StoreTooNew
@@ -25,21 +25,39 @@ READERS = 8
 class Database:
     """Connections to the truth: `read` for queries, `change` for one atomic change."""
 
-    def __init__(self, folder: Path, *, create: bool) -> None:
+    def __init__(self, folder: Path) -> None:
         self.path = folder / FILE
-        self.writable = os.access(folder if folder.exists() else _existing_parent(folder), os.W_OK)
+        self.writable = os.access(folder, os.W_OK)
+        self._changed = False
         with explained(folder):
-            if create:
-                folder.mkdir(parents=True, exist_ok=True)
-            self._reader = self._engine(readonly=not self.writable, autocommit=True)
-            self._writer = self._engine(readonly=False, autocommit=False)
-            self._prepare()
+            self._reader = _engine(self.path, readonly=not self.writable, autocommit=True)
+            self._writer = _engine(self.path, readonly=False, autocommit=False)
+            self._check_version()
 
-    def _prepare(self) -> None:
-        if not self.path.exists():
-            Table.metadata.create_all(self._writer)
-            with self._writer.begin() as connection:
-                connection.execute(MetaRow.__table__.insert(), [{"name": "version", "value": str(VERSION)}])  # type: ignore[attr-defined]
+    @staticmethod
+    def exists(folder: Path) -> bool:
+        """Whether there is a database; a file without a table is one whose making was cut short."""
+        path = folder / FILE
+        if not path.exists() or not path.stat().st_size:
+            return False
+        try:
+            with closing(sqlite3.connect(path.absolute().as_uri() + "?mode=ro", uri=True, timeout=BUSY_TIMEOUT_S)) as connection:
+                return connection.execute("SELECT 1 FROM sqlite_master LIMIT 1").fetchone() is not None
+        except sqlite3.Error:
+            return True
+
+    @classmethod
+    def create(cls, folder: Path) -> None:
+        """Make the database, all of it in one transaction. The caller holds the writer's lock."""
+        if cls.exists(folder):
+            return
+        engine = _engine(folder / FILE, readonly=False, autocommit=False)
+        with engine.begin() as connection:
+            Table.metadata.create_all(connection)
+            connection.execute(insert(MetaRow), [{"name": "version", "value": str(VERSION)}])
+        engine.dispose()
+
+    def _check_version(self) -> None:
         with self._reader.connect() as connection:
             version = connection.scalar(select(MetaRow.value).where(MetaRow.name == "version"))
         if version is None or not version.isdigit():
@@ -57,30 +75,50 @@ class Database:
     @contextmanager
     def change(self) -> Iterator[Connection]:
         """A transaction: committed when the block ends, rolled back when it raises."""
+        self._changed = True
         with explained(self.path.parent), self._writer.begin() as connection:
             yield connection
 
     def close(self) -> None:
+        """Let go of the file. Where this store wrote, its log is folded in, unless another process is busy with it."""
         self._reader.dispose()
-        if self.writable and self.path.exists():
-            with explained(self.path.parent), self._writer.connect() as connection:
-                connection.exec_driver_sql("ROLLBACK")
-                connection.exec_driver_sql("PRAGMA wal_checkpoint(TRUNCATE)")
         self._writer.dispose()
+        if self._changed:
+            with suppress(sqlite3.OperationalError), closing(sqlite3.connect(self.path, timeout=0)) as connection:
+                connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
 
-    def _engine(self, *, readonly: bool, autocommit: bool) -> Engine:
-        def connect() -> sqlite3.Connection:
-            uri = self.path.absolute().as_uri() + (_readonly_options(self.path) if readonly else "")
-            connection = sqlite3.connect(uri, uri=True, timeout=BUSY_TIMEOUT_S, check_same_thread=False, isolation_level=None)
-            connection.create_function("recollect_glob", 2, _glob, deterministic=True)
-            for pragma in _PRAGMAS if not readonly else _READONLY_PRAGMAS:
-                connection.execute(f"PRAGMA {pragma}")
-            return connection
 
-        engine = create_engine("sqlite://", creator=connect, poolclass=QueuePool, pool_size=READERS, max_overflow=READERS)
-        if not autocommit:
-            event.listen(engine, "begin", _begin_immediate)
-        return engine
+def _engine(path: Path, *, readonly: bool, autocommit: bool) -> Engine:
+    def connect() -> sqlite3.Connection:
+        connection = _connect_readonly(path) if readonly else _connect(path)
+        connection.create_function("recollect_glob", 2, _glob, deterministic=True)
+        for pragma in _READONLY_PRAGMAS if readonly else _PRAGMAS:
+            connection.execute(f"PRAGMA {pragma}")
+        return connection
+
+    if readonly:
+        # A connection that takes the file for unchanging must not outlive a change by somebody who may write.
+        return create_engine("sqlite://", creator=connect, poolclass=NullPool)
+    engine = create_engine("sqlite://", creator=connect, poolclass=QueuePool, pool_size=READERS, max_overflow=READERS)
+    if not autocommit:
+        event.listen(engine, "begin", _begin_immediate)
+    return engine
+
+
+def _connect(path: Path, options: str = "") -> sqlite3.Connection:
+    uri = path.absolute().as_uri() + options
+    return sqlite3.connect(uri, uri=True, timeout=BUSY_TIMEOUT_S, check_same_thread=False, isolation_level=None)
+
+
+def _connect_readonly(path: Path) -> sqlite3.Connection:
+    """A folder that may not be written may have no place for SQLite's shared memory: then the file is read as it lies there."""
+    connection = _connect(path, "?mode=ro")
+    try:
+        connection.execute("SELECT 1 FROM sqlite_master LIMIT 1")
+    except sqlite3.OperationalError:
+        connection.close()
+        return _connect(path, "?mode=ro&immutable=1")
+    return connection
 
 
 # FULL: an acknowledged write outlives a power cut. secure_delete: what was deleted is overwritten.
@@ -92,18 +130,8 @@ def _begin_immediate(connection: Connection) -> None:
     connection.exec_driver_sql("BEGIN IMMEDIATE")
 
 
-def _readonly_options(path: Path) -> str:
-    """A folder that may not be written has no place for SQLite's shared memory; without a log to read, none is needed."""
-    log = path.with_name(path.name + "-wal")
-    return "?mode=ro" if log.exists() and log.stat().st_size else "?mode=ro&immutable=1"
-
-
 def _glob(pattern: str, value: Any) -> int:
     return int(isinstance(value, str) and glob_regex(pattern).fullmatch(value) is not None)
-
-
-def _existing_parent(folder: Path) -> Path:
-    return next(parent for parent in folder.absolute().parents if parent.exists())
 
 
 @contextmanager

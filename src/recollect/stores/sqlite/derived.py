@@ -6,6 +6,7 @@ Each remembers the last change it applied. A missing or damaged one, or one of a
 from __future__ import annotations
 
 import shutil
+import threading
 from collections.abc import Iterator
 from contextlib import AbstractContextManager
 from pathlib import Path
@@ -24,6 +25,9 @@ from .vectors import VectorIndex
 
 ITEMS_PER_PAGE = 2_000
 """Items of which vectors are held in memory at once while catching up: at 20 chunks of 384 numbers each, about 60 MB."""
+
+TEXT = "text"
+"""The folder of the text index."""
 
 KEPT_DELETED = 20
 MAX_DELETED_SHARE = 0.1
@@ -50,20 +54,23 @@ class ScopeIndexes:
         self._vector_settings = vectors
         self._text: TextIndex | None = None
         self._vectors: tuple[Space, VectorIndex] | None = None
+        self._opening = threading.RLock()
 
     @property
     def text(self) -> TextIndex:
         """The text index. Raises its `Damaged` where it must be built anew."""
-        if self._text is None:
-            self._text = TextIndex.open(self.folder / "text", settings=self._text_settings)
-        return self._text
+        with self._opening:
+            if self._text is None:
+                self._text = TextIndex.open(self.folder / TEXT, settings=self._text_settings)
+            return self._text
 
     def vectors(self, space: Space) -> VectorIndex:
         """The vector index of a space. Raises its `Damaged` where it must be built anew."""
-        if self._vectors is None or self._vectors[0] != space:
-            opened = VectorIndex.open(self._vector_folder(space), dim=space.dim, settings=self._vector_settings)
-            self._vectors = (space, opened)
-        return self._vectors[1]
+        with self._opening:
+            if self._vectors is None or self._vectors[0] != space:
+                opened = VectorIndex.open(self._vector_folder(space), dim=space.dim, settings=self._vector_settings)
+                self._vectors = (space, opened)
+            return self._vectors[1]
 
     def refresh(self, space: Space | None) -> None:
         """Load what another process has applied."""
@@ -78,12 +85,15 @@ class ScopeIndexes:
     @property
     def graph_due(self) -> bool:
         """Whether searches of the vector index in use would gain from a graph."""
-        return self._vectors is not None and self._vectors[1].ann_due
+        with self._opening:
+            return self._vectors is not None and self._vectors[1].ann_due
 
     def build_graph(self, lock: AbstractContextManager[None]) -> None:
         """Build it. Minutes for a million; the lock is only taken to put it in place."""
-        if self._vectors is not None:
-            self._vectors[1].build_ann(lock=lock)
+        with self._opening:
+            vectors = self._vectors
+        if vectors is not None:
+            vectors[1].build_ann(lock=lock)
 
     def catch_up(self, connection: Connection, space: Space | None) -> None:
         """Apply every change of the truth that is missing. The caller holds the writer's lock."""
@@ -93,8 +103,7 @@ class ScopeIndexes:
             dead = self._dead(connection, self.text.applied)
             self.text.apply(self._documents(connection, self.text.applied), dead.tolist(), change)
             if self.text.deleted > KEPT_DELETED + MAX_DELETED_SHARE * len(self.text):
-                self._forget_text()
-                self.text.apply(self._documents(connection, 0), [], change)
+                self._renew_text(connection, change)
         if space and self.vectors(space).applied < change:
             self._catch_up_vectors(connection, space, self.vectors(space), change)
 
@@ -113,8 +122,7 @@ class ScopeIndexes:
             try:
                 self.vectors(space).refresh()
             except vector_index.Damaged:
-                self._vectors = None
-                shutil.rmtree(self._vector_folder(space), ignore_errors=True)
+                self._forget_vectors(space)
         try:
             self.catch_up(connection, space)
         except (text_index.Damaged, vector_index.Damaged):
@@ -122,12 +130,31 @@ class ScopeIndexes:
             self.rebuild(connection, space)
         self._remove_other_spaces(space)
 
+    def _renew_text(self, connection: Connection, change: int) -> None:
+        """Build the text index anew beside the old one, which is searched until the new one takes its place."""
+        beside, old, place = (self.folder / name for name in (f"{TEXT}-new", f"{TEXT}-old", TEXT))
+        for folder in (beside, old):
+            shutil.rmtree(folder, ignore_errors=True)
+        TextIndex.open(beside, settings=self._text_settings).apply(self._documents(connection, 0), [], change)
+        place.rename(old)
+        beside.rename(place)
+        shutil.rmtree(old)
+        self.text.refresh()
+
     def _forget_text(self) -> None:
-        self._text = None
-        shutil.rmtree(self.folder / "text", ignore_errors=True)
+        with self._opening:
+            self._text = None
+        shutil.rmtree(self.folder / TEXT, ignore_errors=True)
+
+    def _forget_vectors(self, space: Space) -> None:
+        with self._opening:
+            self._vectors = None
+        shutil.rmtree(self._vector_folder(space), ignore_errors=True)
 
     def remove(self) -> None:
-        self._text = self._vectors = None
+        """Take both indexes away."""
+        with self._opening:
+            self._text = self._vectors = None
         if self.folder.exists():
             shutil.rmtree(self.folder)
 

@@ -7,7 +7,7 @@ import logging
 import threading
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from functools import partial
 from pathlib import Path
 from typing import Any, ParamSpec, TypeVar
@@ -40,7 +40,7 @@ log = logging.getLogger(__name__)
 P = ParamSpec("P")
 R = TypeVar("R")
 
-THREADS = 8
+READERS = 8
 DAMAGED = (text_index.Damaged, vector_index.Damaged)
 OPEN_SCOPES = 64
 """Scopes whose indexes are kept open, the last used ones: each has files, a map of them and an idle thread of Tantivy's."""
@@ -68,27 +68,41 @@ class SqliteStore:
         self._opening = threading.Lock()
         self._lock = WriterLock(self.folder / "lock")
         self._db = self._open(create)
-        self._pool = ThreadPoolExecutor(THREADS, thread_name_prefix="recollect")
+        self._readers = ThreadPoolExecutor(READERS, thread_name_prefix="recollect-read")
+        self._writer = ThreadPoolExecutor(1, thread_name_prefix="recollect-write")
+        self._builder = ThreadPoolExecutor(1, thread_name_prefix="recollect-build")
+        self._closed = False
         self._building: Future[None] | None = None
 
     def _open(self, create: bool) -> Database:
-        if (self.folder / "recollect.db").exists() or not create:
-            return Database(self.folder, create=False)
-        with explained(self.folder):
-            self.folder.mkdir(parents=True, exist_ok=True)
-            with self._lock.held(self._lock_timeout_s):
-                return Database(self.folder, create=True)
+        if create and not Database.exists(self.folder):
+            with explained(self.folder):
+                self.folder.mkdir(parents=True, exist_ok=True)
+                with self._lock.held(self._lock_timeout_s):
+                    Database.create(self.folder)
+        return Database(self.folder)
 
     @property
     def url(self) -> str:
         return url_of(self.folder)
 
     async def close(self) -> None:
-        await self._run(self._db.close)
-        self._pool.shutdown()
+        """Let go of the files, once what is being written, and a graph that is being built, is done."""
+        if not self._closed:
+            self._closed = True
+            await asyncio.to_thread(self._close)
+
+    def _close(self) -> None:
+        for pool in (self._readers, self._writer, self._builder):
+            pool.shutdown()
+        self._db.close()
+
+    async def _run_writing(self, function: Callable[P, R], *args: P.args, **kwargs: P.kwargs) -> R:
+        """Run on the one thread that writes, so that waiting for the lock keeps no reader from its thread."""
+        return await asyncio.get_running_loop().run_in_executor(self._writer, lambda: function(*args, **kwargs))
 
     async def _run(self, function: Callable[P, R], *args: P.args, **kwargs: P.kwargs) -> R:
-        return await asyncio.get_running_loop().run_in_executor(self._pool, lambda: function(*args, **kwargs))
+        return await asyncio.get_running_loop().run_in_executor(self._readers, lambda: function(*args, **kwargs))
 
     # Writing: one lock, one transaction, then the derived indexes catch up.
 
@@ -100,7 +114,7 @@ class SqliteStore:
             yield
 
     async def write(self, scope: str, batch: Batch, *, space: Space | None = None) -> Written:
-        return await self._run(self._write, scope, batch, space)
+        return await self._run_writing(self._write, scope, batch, space)
 
     def _write(self, scope: str, batch: Batch, space: Space | None) -> Written:
         with self._writing():
@@ -112,12 +126,14 @@ class SqliteStore:
         self._improve(scope)
         return written
 
-    async def add_passages(self, scope: str, space: Space, passages: Mapping[str, Passages]) -> None:
+    async def add_passages(
+        self, scope: str, space: Space, passages: Mapping[str, Passages], *, contents: Mapping[str, str] | None = None
+    ) -> None:
         def add() -> None:
             with self._writing(), self._db.change() as connection:
-                Writer(connection, scope, space).add_passages(passages)
+                Writer(connection, scope, space).add_passages(passages, contents or {})
 
-        await self._run(add)
+        await self._run_writing(add)
 
     async def use_space(self, space: Space) -> None:
         def switch() -> None:
@@ -136,7 +152,7 @@ class SqliteStore:
             for scope in scopes:
                 self._improve(scope)
 
-        await self._run(switch)
+        await self._run_writing(switch)
 
     async def drop(self, scope: str) -> int:
         def remove() -> int:
@@ -145,7 +161,7 @@ class SqliteStore:
                 self._of(scope).remove()
                 return Writer(connection, scope, None).drop()
 
-        return await self._run(remove)
+        return await self._run_writing(remove)
 
     # The derived indexes.
 
@@ -173,7 +189,7 @@ class SqliteStore:
         """Build the graph of a vector index that has grown into one, in the background: searches go on without it."""
         indexes = self._of(scope)
         if indexes.graph_due and not (self._building and not self._building.done()):
-            self._building = self._pool.submit(self._build_graph, indexes)
+            self._building = self._builder.submit(self._build_graph, indexes)
 
     def _build_graph(self, indexes: ScopeIndexes) -> None:
         try:
@@ -188,22 +204,28 @@ class SqliteStore:
         usable = True
         try:
             indexes.refresh(space)
-            if indexes.applied(space) >= change or not self._db.writable:
+            applied = indexes.applied(space)
+            if applied >= change or not self._db.writable:
                 return indexes, space
+            # An index that has applied nothing is being built by another: its answer would be that there is nothing.
+            usable = applied > 0
         except DAMAGED as damage:
             self._check_mendable(damage)
             usable = False
-        return self._level(connection, indexes, space, usable=usable), space
+        return indexes, self._level(connection, indexes, space, usable=usable)
 
-    def _level(self, connection: Connection, indexes: ScopeIndexes, space: Space | None, *, usable: bool) -> ScopeIndexes:
-        """Catch up with what a writer left undone. One that is at work will do it itself: readers do not wait for it."""
+    def _level(self, connection: Connection, indexes: ScopeIndexes, space: Space | None, *, usable: bool) -> Space | None:
+        """Catch up with what a writer left undone; the space in use by then.
+
+        A writer that is at work will do it itself: readers do not wait for it while there is something to search."""
         try:
             with explained(self.folder), self._lock.held(0 if usable else self._lock_timeout_s):
+                space = active_space(connection)
                 indexes.mend(connection, space)
         except StoreBusy:
             if not usable:
                 raise
-        return indexes
+        return space
 
     def _check_mendable(self, damage: Exception) -> None:
         if not self._db.writable:
@@ -233,6 +255,7 @@ class SqliteStore:
             except DAMAGED as damage:
                 self._check_mendable(damage)
                 with explained(self.folder), self._lock.held(self._lock_timeout_s):
+                    space = active_space(connection)
                     indexes.rebuild(connection, space)
                 return search(connection, indexes, space)
 
@@ -339,10 +362,11 @@ class SqliteStore:
 
     async def doctor(self, *, repair: bool) -> list[Finding]:
         def look() -> list[Finding]:
-            if not repair:
-                with self._db.read() as connection:
-                    return examine(connection, self._of, repair=False)
-            with self._writing(), self._db.change() as connection:
-                return examine(connection, self._of, repair=True)
+            if repair:
+                with self._writing(), self._db.change() as connection:
+                    return examine(connection, self._of, repair=True)
+            # What is being written looks unsound from outside.
+            with self._writing() if self._db.writable else nullcontext(), self._db.read() as connection:
+                return examine(connection, self._of, repair=False)
 
-        return await self._run(look)
+        return await self._run_writing(look)

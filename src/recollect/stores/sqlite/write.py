@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from sqlalchemy import Connection, bindparam, delete, func, insert, outerjoin, select, update
@@ -43,6 +43,15 @@ def standing(connection: Connection, scope: str) -> tuple[Space | None, int]:
     return Space(row.model, row.dim, row.chunker) if row.model is not None else None, row.change
 
 
+class Present(NamedTuple):
+    """What is known of an item that is there."""
+
+    seq: int
+    revision: str
+    stamp: str | None
+    content_hash: str
+
+
 class Writer:
     """Changes one scope within the connection's transaction."""
 
@@ -56,17 +65,18 @@ class Writer:
         entries = self._checked(batch)
         self._enter_space(entries)
         present = self._present([*entries, *batch.delete])
-        revisions = {item_id: rows.revision(entry, self._space) for item_id, entry in entries.items()}
-        unchanged = [item_id for item_id in entries if item_id in present and present[item_id][1] == revisions[item_id]]
-        self._restamp(entries[item_id] for item_id in unchanged if entries[item_id].item.stamp != present[item_id][2])
+        revisions = {item_id: rows.revision(entry) for item_id, entry in entries.items()}
+        unchanged = [item_id for item_id in entries if item_id in present and present[item_id].revision == revisions[item_id]]
+        self._restamp(entries[item_id] for item_id in unchanged if entries[item_id].item.stamp != present[item_id].stamp)
         fresh = {item_id: entry for item_id, entry in entries.items() if item_id not in set(unchanged)}
         gone = [item_id for item_id in dict.fromkeys(batch.delete) if item_id in present and item_id not in entries]
         seqs = {item_id: self._next() for item_id in fresh}
-        self._bury({item_id: present[item_id][0] for item_id in (*fresh, *gone) if item_id in present}, seqs)
+        self._bury({item_id: present[item_id].seq for item_id in (*fresh, *gone) if item_id in present}, seqs)
         self._insert(fresh, seqs, revisions)
         self._cut(gone)
         self._link(batch)
-        self._record_change()
+        if fresh or gone:
+            self._record_change()
         return Written(
             added=tuple(item_id for item_id in fresh if item_id not in present),
             changed=tuple(item_id for item_id in fresh if item_id in present),
@@ -105,12 +115,12 @@ class Writer:
         on_conflict = kept.on_conflict_do_update(index_elements=["id"], set_={"active": True}) if active else kept.on_conflict_do_nothing()
         self._connection.execute(on_conflict)
 
-    def _present(self, ids: Sequence[str]) -> dict[str, tuple[int, str, str | None]]:
-        query = select(ItemRow.id, ItemRow.seq, ItemRow.revision, ItemRow.stamp).where(ItemRow.scope == self._scope)
+    def _present(self, ids: Sequence[str]) -> dict[str, Present]:
+        query = select(ItemRow.id, ItemRow.seq, ItemRow.revision, ItemRow.stamp, ItemRow.content_hash).where(ItemRow.scope == self._scope)
         return {
-            item_id: (seq, revision, stamp)
+            row[0]: Present(*row[1:])
             for page in pages(list(dict.fromkeys(ids)))
-            for item_id, seq, revision, stamp in self._connection.execute(query.where(ItemRow.id.in_(page)))
+            for row in self._connection.execute(query.where(ItemRow.id.in_(page)))
         }
 
     def _restamp(self, entries: Iterable[Entry]) -> None:
@@ -174,8 +184,8 @@ class Writer:
         """Drop the tombstones that every derived index has seen."""
         self._connection.execute(delete(TombstoneRow).where(TombstoneRow.scope == self._scope, TombstoneRow.died_at <= applied))
 
-    def add_passages(self, passages: Mapping[str, Passages]) -> None:
-        """Keep passages of a space that is not searched yet."""
+    def add_passages(self, passages: Mapping[str, Passages], contents: Mapping[str, str]) -> None:
+        """Keep passages of a space that is not searched yet, for items that still have the content they were made from."""
         assert self._space is not None
         if active_space(self._connection) == self._space:
             raise InvalidInput(f"{self._space.model!r} is the space in use: write the items with their passages instead")
@@ -183,7 +193,7 @@ class Writer:
         present = self._present(list(passages))
         for item_id, found in passages.items():
             refuse_misfits(item_id, found, self._space)
-            if item_id in present:
+            if item_id in present and contents.get(item_id, present[item_id].content_hash) == present[item_id].content_hash:
                 own = (ChunkRow.scope == self._scope, ChunkRow.space == self._space.id, ChunkRow.item_id == item_id)
                 self._connection.execute(delete(ChunkRow).where(*own))
                 if found.chunks:
@@ -212,6 +222,8 @@ class Writer:
         gone = self._connection.scalar(select(func.count()).select_from(ItemRow).where(ItemRow.scope == self._scope)) or 0
         for table in (*OF_AN_ITEM, EdgeRow, TombstoneRow, ItemRow, ScopeRow):
             self._connection.execute(delete(table).where(table.scope == self._scope))
+        if self._connection.scalar(select(ChunkRow.item_id).limit(1)) is None:
+            self._connection.execute(delete(SpaceRow))
         return gone
 
 
