@@ -290,3 +290,57 @@ def test_the_same_question_gives_the_same_bytes_in_two_processes(tmp_path: Path)
     first, second = (subprocess.run(asked, check=True, capture_output=True, env=environment).stdout for _ in range(2))
     assert first == second
     assert len(json.loads(first)["candidates"]) > 5
+
+
+def open_new(folder: Path, said: Connection) -> None:
+    try:
+        store = SqliteStore(folder)
+        asyncio.run(store.close())
+        said.send("opened")
+    except Exception as error:
+        said.send(repr(error))
+
+
+def test_several_processes_may_make_a_store_at_once(tmp_path: Path) -> None:
+    for turn in range(5):
+        pipes = [processes.Pipe(duplex=False) for _ in range(4)]
+        openers = [processes.Process(target=open_new, args=(tmp_path / str(turn), said)) for _, said in pipes]
+        for opener in openers:
+            opener.start()
+        assert [reading.recv() for reading, _ in pipes] == ["opened"] * 4
+        for opener in openers:
+            opener.join()
+
+
+def test_a_database_whose_making_was_cut_short_is_made_again(tmp_path: Path) -> None:
+    (tmp_path / "recollect.db").touch()
+    asyncio.run(SqliteStore(tmp_path).close())
+    asyncio.run(SqliteStore(tmp_path, create=False).close())
+
+
+def test_texts_that_are_replaced_again_and_again_do_not_skew_the_scores(filled: Path) -> None:
+    """The index is built anew before deleted texts weigh in, beside the old one, which answers meanwhile."""
+
+    async def run() -> None:
+        store = SqliteStore(filled)
+        for turn in range(4):
+            await store.write(
+                SCOPE, Batch([entry(number, part, word=f"kept {turn}") for number in range(10) for part in range(PER_BATCH)]), space=SPACE
+            )
+            assert len(await store.search_text(SCOPE, Boolean(should=(Term("kept"),)), k=100)) == 40
+        deleted = store._of(SCOPE).text.deleted
+        await store.close()
+        assert deleted <= 24
+
+    asyncio.run(run())
+
+
+def test_closing_does_not_wait_for_a_writer(filled: Path) -> None:
+    async def run() -> None:
+        writer, reader = SqliteStore(filled), SqliteStore(filled)
+        assert await reader.search_text(SCOPE, Boolean(should=(Term("kept"),)), k=1)
+        with writer._lock.held(1), writer._db.change():
+            await reader.close()
+        await writer.close()
+
+    asyncio.run(asyncio.wait_for(run(), 20))

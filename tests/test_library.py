@@ -325,3 +325,54 @@ def test_items_round_trip(library: SyncLibrary) -> None:
     library.add([item])
     assert library.get("x") == item
     assert np.isclose(library.search("a text", where={"tags": "b"}).candidates[0].score, 1.0)
+
+
+def test_folded_copies_leave_room_for_other_results(library: SyncLibrary) -> None:
+    when = datetime(2026, 1, 1, tzinfo=UTC)
+    copy = "The quarterly ledger of the harbour office lists every ship and the dues that it paid on arrival."
+    texts = [copy] * 120 + [f"{number} ships paid dues at pier {number * 7}." for number in range(12)]
+    library.add([Item(scope="default", id=f"{at:03}", text=text, created_at=when, updated_at=when) for at, text in enumerate(texts)])
+    answer = library.search("harbour office ledger of ships that paid dues", k=10, weights={"text": 1.0, "vector": 0.0}).candidates
+    assert len(answer) == 10
+    assert max(len(source.duplicates) for source in answer) == 119
+
+
+def test_facets_count_what_meets_the_demand(library: SyncLibrary) -> None:
+    assert library.search('"twice a day"', facets=["kind"]).facets == {"kind": {"document": 1}}
+
+
+def test_records_without_dates_are_unchanged_the_second_time(library: SyncLibrary) -> None:
+    lines = [b'{"id": "r1", "text": "one"}', b'{"id": "r2", "text": "two", "created_at": "2024-05-01"}']
+    assert library.import_records(lines).added == 2
+    assert library.import_records(lines).unchanged == 2
+    first = library.get("r1").created_at
+    assert library.import_records([b'{"id": "r1", "text": "other"}']).changed == 1
+    assert library.get("r1").created_at == first
+
+
+def test_what_was_taken_in_without_a_model_is_embedded_once_there_is_one(tmp_path: Path, folder: Path, model: Embedder) -> None:
+    words = Settings.model_validate({"embed": {"model": "none"}})
+    with Library.open(tmp_path / ".recollect", options=words).sync() as library:
+        library.index(folder)
+        assert library.search("encrypted", k=1).candidates[0].score == 1.0
+    with Library.open(tmp_path / ".recollect", options=Settings(), embedder=model).sync() as library:
+        assert library.index(folder).chunks_embedded == len(NOTES)
+        assert found(library, "how is our data kept safe?")[0] == "notes/backup.md"
+        assert library.index(folder).chunks_embedded == 0
+
+
+def test_another_format_is_cut_anew(library: SyncLibrary) -> None:
+    when = datetime(2026, 1, 1, tzinfo=UTC)
+    text = "# One\n\nA first section.\n"
+    for form in ("text", "markdown"):
+        library.add([Item(scope="default", id="x", text=text, format=form, created_at=when, updated_at=when)])  # type: ignore[arg-type]
+    assert library.search("first section", where={"id": "x"}).evidence[0].heading_path
+
+
+def test_closing_twice_is_closing(tmp_path: Path) -> None:
+    async def main() -> None:
+        library = Library.open(tmp_path / "store", options=Settings.model_validate({"embed": {"model": "none"}}))
+        await library.close()
+        await library.close()
+
+    asyncio.run(main())

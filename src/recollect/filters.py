@@ -9,7 +9,7 @@ list matches when one of its elements does. `matches` is the meaning; every stor
 from __future__ import annotations
 
 import re
-from calendar import monthrange
+from calendar import isleap, monthrange
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
@@ -46,6 +46,9 @@ OPERATORS: Final = ("eq", "ne", "in", "nin", "gt", "gte", "lt", "lte", "prefix",
 RELATIONS: Final[Mapping[str, Callable[[Any, Any], bool]]] = {"eq": eq, "gt": gt, "gte": ge, "lt": lt, "lte": le}
 MAX_DEPTH: Final = 32
 MAX_VALUES: Final = 10_000
+# SQLite takes an expression 1,000 deep, and each condition makes it up to two deeper.
+MAX_CONDITIONS: Final = 400
+LATEST: Final = datetime.max.replace(tzinfo=UTC)
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,7 +118,25 @@ def parse(where: object) -> Filter | None:
     """The filter of an operator form; None where it asks for nothing."""
     if where is None or where == {}:
         return None
-    return _parse(where, 0)
+    found = _parse(where, 0)
+    if (count := _conditions(found)) > MAX_CONDITIONS:
+        raise InvalidInput(
+            f"the filter has {count} conditions, and {MAX_CONDITIONS} is the most: "
+            "ask for many values of a field by 'in', for a span of time by 'gte' and 'lt'"
+        )
+    return found
+
+
+def _conditions(where: Filter) -> int:
+    """How much there is to check: each part, what holds parts together, and for a list each type of its values."""
+    match where:
+        case And(parts) | Or(parts):
+            return 1 + sum(map(_conditions, parts))
+        case Not(part):
+            return 1 + _conditions(part)
+        case OneOf(_, values):
+            return max(1, len(set(map(type_of, values))))
+    return 1
 
 
 def _parse(where: object, depth: int) -> Filter:
@@ -211,16 +232,17 @@ _PERIOD = re.compile(r"(\d{4})(?:-(\d{1,2})(?:-(\d{1,2}))?)?")
 
 
 def period(text: str) -> tuple[datetime, datetime]:
-    """The span a date names: `2024`, `2024-05`, `2024-05-17`, or the microsecond of a full ISO time. Half-open."""
+    """The span a date names: `2024`, `2024-05`, `2024-05-17`, or the microsecond of a full ISO time.
+
+    Half-open, and at the end of the calendar cut short by its last microsecond."""
     if found := _PERIOD.fullmatch(text):
-        year, month, day = (int(part) if part else None for part in found.groups())
-        if year is not None:
-            start = datetime(year, month or 1, day or 1, tzinfo=UTC)
-            days = 1 if day else monthrange(year, month)[1] if month else (datetime(year + 1, 1, 1, tzinfo=UTC) - start).days
-            return start, start + timedelta(days=days)
+        year, month, day = found.groups(default="")
+        start = datetime(int(year), int(month or 1), int(day or 1), tzinfo=UTC)
+        days = 1 if day else monthrange(start.year, start.month)[1] if month else 365 + isleap(start.year)
+        return start, start + min(timedelta(days=days), LATEST - start)
     moment = datetime.fromisoformat(text)
     moment = moment.astimezone(UTC) if moment.tzinfo else moment.replace(tzinfo=UTC)
-    return moment, moment + timedelta(microseconds=1)
+    return moment, moment + min(timedelta(microseconds=1), LATEST - moment)
 
 
 def _compare_time(field: Field, relation: Relation, operand: object) -> Filter:

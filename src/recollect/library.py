@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncIterator, Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
@@ -118,7 +118,10 @@ class Library:
         survey = await asyncio.to_thread(files.survey, roots, known, base=base, max_bytes=limit, never=own)
         progress = Progress(items_total=len(survey.changed))
         items = files.items(survey, known, scope=self.scope)
-        written = await ingest.ingest(self.store, self.scope, items, cutter=await self._cutter(), progress=progress, report=report)
+        cutter = await self._cutter()
+        if cutter:
+            await ingest.fill(self.store, self.scope, cutter=cutter, progress=progress, report=report)
+        written = await ingest.ingest(self.store, self.scope, items, cutter=cutter, progress=progress, report=report)
         gone = [known[ref].id for ref in survey.gone]
         deleted = (await self.store.write(self.scope, Batch(delete=gone))).deleted if gone else ()
         return _report(
@@ -133,9 +136,23 @@ class Library:
 
     async def add(self, items: Iterable[Item], *, report: Callable[[Progress], None] | None = None) -> IndexReport:
         """Take in items. One with the id of another replaces it."""
+        return await self._take_in(items, report=report)
+
+    async def _take_in(
+        self,
+        items: Iterable[Item],
+        *,
+        undated: datetime | None = None,
+        problems: list[Problem] | None = None,
+        report: Callable[[Progress], None] | None = None,
+    ) -> IndexReport:
         progress = Progress()
-        written = await ingest.ingest(self.store, self.scope, items, cutter=await self._cutter(), progress=progress, report=report)
-        return _report(progress, added=len(written.added), changed=len(written.changed), unchanged=len(written.unchanged))
+        written = await ingest.ingest(
+            self.store, self.scope, items, cutter=await self._cutter(), progress=progress, report=report, undated=undated
+        )
+        return _report(
+            progress, added=len(written.added), changed=len(written.changed), unchanged=len(written.unchanged), problems=problems or []
+        )
 
     async def add_text(
         self, text: str, *, item_id: str, title: str | None = None, kind: str = "document", metadata: Mapping[str, Any] | None = None
@@ -143,29 +160,23 @@ class Library:
         """Take in one text under an id. Its times are those of its first coming and of its last change."""
         at = self._clock()
         item = Item(scope=self.scope, id=item_id, text=text, title=title, kind=kind, metadata=metadata or {}, created_at=at, updated_at=at)
-        for before in await self.store.get(self.scope, [item_id]):
-            same = before.item.content_hash == item.content_hash and dict(before.item.metadata) == dict(item.metadata)
-            item = replace(item, created_at=before.item.created_at, updated_at=before.item.updated_at if same else at)
-        return await self.add([item])
+        return await self._take_in([item], undated=at)
 
     async def import_records(
         self, lines: Iterable[bytes], *, name: str = "records", report: Callable[[Progress], None] | None = None
     ) -> IndexReport:
         """Take in JSON Lines, a record each. A bad line is told by number and the rest goes on."""
         problems: list[Problem] = []
+        now = self._clock()
 
         def good() -> Iterable[Item]:
-            for record in read_records(lines, scope=self.scope, name=name, now=self._clock()):
+            for record in read_records(lines, scope=self.scope, name=name, now=now):
                 if isinstance(record, BadRecord):
                     problems.append(Problem(f"{name}:{record.line}:{record.column}", record.reason))
                 else:
                     yield record
 
-        progress = Progress()
-        written = await ingest.ingest(self.store, self.scope, good(), cutter=await self._cutter(), progress=progress, report=report)
-        return _report(
-            progress, added=len(written.added), changed=len(written.changed), unchanged=len(written.unchanged), problems=problems
-        )
+        return await self._take_in(good(), undated=now, problems=problems, report=report)
 
     async def link(self, edges: Iterable[Edge]) -> None:
         """Keep links between items."""
@@ -173,7 +184,7 @@ class Library:
 
     async def reembed(self, *, report: Callable[[Progress], None] | None = None) -> IndexReport:
         """Move the whole store, every scope of it, to the present model and chunking."""
-        cutter = self._own_cutter()
+        cutter = await asyncio.to_thread(self._own_cutter)
         if cutter is None:
             raise InvalidInput("the model is 'none', which makes no vectors: name one in the setting 'embed.model'")
         progress = Progress()
@@ -262,7 +273,7 @@ class Library:
 
     async def _cutter(self) -> Cutter | None:
         """How items are cut and embedded, once it is sure that the store's vectors were made the same way."""
-        cutter = self._own_cutter()
+        cutter = await asyncio.to_thread(self._own_cutter)
         space = await self.store.space()
         if cutter and space and space != cutter.space:
             space.require(cutter.space.model, cutter.space.dim)

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import asyncio
+from collections.abc import Mapping, Sequence
 from time import perf_counter
 
 from .analysis import query_terms
@@ -11,13 +12,16 @@ from .contracts import RetrievalBundle, RetrievalStats
 from .evidence.snippets import line_of, snippet
 from .filters import And, Exists, Field, Filter, OneOf, check, field_named
 from .matching import holds, parts_of
-from .model import Chunk, Fused, Space, Stored
+from .model import Chunk, Fused, Ranking, Space, Stored
 from .plan import Plan
 from .ports import Embedder, Store
 from .profiles import TEXT
 from .rank.duplicates import fold
 from .rank.fuse import fuse
 from .recall import recall
+from .textquery import Node
+
+DEEPER = 4
 
 
 async def search(store: Store, embedder: Embedder | None, plan: Plan) -> RetrievalBundle:
@@ -27,13 +31,17 @@ async def search(store: Store, embedder: Embedder | None, plan: Plan) -> Retriev
     named = [*([plan.where] if plan.where is not None else []), *(Exists(field_named(name)) for name in plan.facets)]
     if named:
         check(And(tuple(named)), await store.fields(plan.scope))
-    rankings, space = await recall(store, embedder, plan, timing)
-    recalled = perf_counter()
-    profile = plan.profile
-    fused = fuse(rankings, weights=profile.weights, blend=profile.blend, normalize=profile.normalize, rrf_k=profile.rrf_k)
-    fused = [result for result in fused if plan.min_score is None or result.score >= plan.min_score]
-    timing["fuse"] = perf_counter() - recalled
-    kept = await _distinct(store, plan, fused)
+    depth = max(plan.profile.depth, plan.k * 2)
+    while True:
+        rankings, space = await recall(store, embedder, plan, depth, timing)
+        recalled = perf_counter()
+        fused = _fused(plan, rankings)
+        timing["fuse"] = perf_counter() - recalled
+        kept = await _distinct(store, plan, fused)
+        if not plan.k > len(kept) < len(fused) or not any(len(ranking) >= depth for ranking in rankings.values()):
+            break
+        # So many were folded, or did not meet the demand, that too few are left: there are more to look at.
+        depth *= DEEPER
     chunks = await store.chunks(plan.scope, [stored.item.id for _, stored, _ in kept])
     matched = {hit.id: hit.chunk for ranking in rankings.values() for hit in ranking if hit.chunk is not None}
     words = query_terms(plan.text)
@@ -41,7 +49,7 @@ async def search(store: Store, embedder: Embedder | None, plan: Plan) -> Retriev
         _result(plan, words, found, stored, folded, chunks.get(found.id, ()), matched.get(found.id), space)
         for found, stored, folded in kept
     ]
-    facets = await _facets(store, plan, fused)
+    facets = await _facets(store, plan, rankings, fused)
     timing["show"] = perf_counter() - recalled - timing["fuse"]
     timing["total"] = perf_counter() - begin
     counts = {name: len(ranking) for name, ranking in rankings.items()} | {"fused": len(fused), "candidates": len(results)}
@@ -53,6 +61,12 @@ async def search(store: Store, embedder: Embedder | None, plan: Plan) -> Retriev
     )
 
 
+def _fused(plan: Plan, rankings: Mapping[str, Ranking]) -> list[Fused]:
+    profile = plan.profile
+    fused = fuse(rankings, weights=profile.weights, blend=profile.blend, normalize=profile.normalize, rrf_k=profile.rrf_k)
+    return [result for result in fused if plan.min_score is None or result.score >= plan.min_score]
+
+
 async def _distinct(store: Store, plan: Plan, fused: Sequence[Fused]) -> list[tuple[Fused, Stored, tuple[str, ...]]]:
     """The first k that meet the demand and are no near-duplicate of a better one, each with the ids folded into it."""
     found: dict[str, Stored] = {}
@@ -61,13 +75,18 @@ async def _distinct(store: Store, plan: Plan, fused: Sequence[Fused]) -> list[tu
     while asked < len(fused) and len(groups) < plan.k:
         page = [result.id for result in fused[asked : asked + plan.k - len(groups)]]
         asked += len(page)
-        for stored in await store.get(plan.scope, page):
-            if plan.demand is None or holds(plan.demand, parts_of(stored.item)):
-                found[stored.item.id] = stored
+        found.update((stored.item.id, stored) for stored in await _meeting(plan.demand, await store.get(plan.scope, page)))
         order = [result.id for result in fused[:asked] if result.id in found]
         groups = fold(order, {item_id: stored.fingerprint for item_id, stored in found.items()})
     by_id = {result.id: result for result in fused[:asked]}
     return [(by_id[item_id], found[item_id], folded) for item_id, folded in groups]
+
+
+async def _meeting(demand: Node | None, stored: list[Stored]) -> list[Stored]:
+    """Those that meet the demand. Their words are looked at on another thread, since an item may be long."""
+    if demand is None:
+        return stored
+    return await asyncio.to_thread(lambda: [each for each in stored if holds(demand, parts_of(each.item))])
 
 
 def _result(
@@ -95,11 +114,13 @@ def _result(
     return Result(found, item, folded, chunk, chunk_id, cut, from_chunk, lines)
 
 
-async def _facets(store: Store, plan: Plan, fused: Sequence[Fused]) -> dict[str, dict[str, int]]:
-    """How often each value occurs among everything that was found."""
+async def _facets(store: Store, plan: Plan, rankings: Mapping[str, Ranking], fused: Sequence[Fused]) -> dict[str, dict[str, int]]:
+    """How often each value occurs among the hits of all routes; where something is demanded, among those that are known to meet it."""
     if not plan.facets or not fused:
         return {}
-    among: Filter = OneOf(Field("id", of_item=True), tuple(result.id for result in fused))
+    meeting = {hit.id for hit in rankings.get(TEXT, ())} if plan.demand is not None else None
+    counted = tuple(result.id for result in fused if meeting is None or result.id in meeting)
+    among: Filter = OneOf(Field("id", of_item=True), counted)
     return await store.facets(plan.scope, plan.facets, among if plan.where is None else And((among, plan.where)))
 
 

@@ -21,6 +21,8 @@ SCAN_CHARS: Final = 10_000
 MARGIN: Final = 1_000
 # Places looked at for each word of a long text; they are an eighth of a scan apart, so this covers 40,000 characters of it densely.
 MOST_OCCURRENCES: Final = 32
+# Words that a long text is searched for, the longest, since they are the rarest: each absent one costs a pass over the whole text.
+MOST_TERMS: Final = 64
 # How much of a window's spare room may stand before its first match, so that the match is read in its sentence.
 LEAD: Final = 1 / 2
 # A longer run without white space is not a word: an address, encoded data, or a script that writes no spaces.
@@ -57,12 +59,20 @@ def _promising(text: str, terms: Collection[str], start: int, end: int) -> int:
     if end - start <= SCAN_CHARS:
         return start
     lowered = text[start:end].lower()
-    places = sorted((place, term) for term in terms for place in _occurrences(lowered, term[: max(3, len(term) - 1)]))
+    sought = sorted(terms, key=lambda term: (-len(term), term))[:MOST_TERMS]
+    places = sorted((place, term) for term in sought for place in _occurrences(lowered, term[: max(3, len(term) - 1)]))
     best, chosen = 0, 0
-    for index, (place, _) in enumerate(places):
-        inside = {term for other, term in places[index:] if other < place + SCAN_CHARS // 2}
+    inside: Counter[str] = Counter()
+    right = 0
+    for place, term in places:
+        while right < len(places) and places[right][0] < place + SCAN_CHARS // 2:
+            inside[places[right][1]] += 1
+            right += 1
         if len(inside) > best:
             best, chosen = len(inside), place
+        inside[term] -= 1
+        if not inside[term]:
+            del inside[term]
     return start + max(0, chosen - MARGIN)
 
 

@@ -7,7 +7,8 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncIterator, Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from datetime import datetime
 from time import monotonic
 
 import numpy as np
@@ -88,13 +89,24 @@ class Cutter:
 
 
 async def ingest(
-    store: Store, scope: str, items: Iterable[Item], *, cutter: Cutter | None, progress: Progress, report: Report | None = None
+    store: Store,
+    scope: str,
+    items: Iterable[Item],
+    *,
+    cutter: Cutter | None,
+    progress: Progress,
+    report: Report | None = None,
+    undated: datetime | None = None,
 ) -> Written:
-    """Write the items; what was done, by id. What is interrupted leaves whole batches behind."""
+    """Write the items; what was done, by id. What is interrupted leaves whole batches behind.
+
+    Items with the time `undated` have none of their own: they keep the times of the item they replace."""
     done: list[Written] = []
     writing: asyncio.Task[Written] | None = None
     try:
         async for batch in _ahead(_batches(items, cutter)):
+            if undated:
+                batch = await _dated(store, scope, batch, undated)
             entries = await _entries(store, scope, batch, cutter, progress, report)
             if writing:
                 done.append(await writing)
@@ -161,28 +173,55 @@ async def _entries(
     return [Entry(each.item, passages.get(each.item.content_hash), each.fingerprint) for each in batch]
 
 
+async def _dated(store: Store, scope: str, batch: list[Prepared], undated: datetime) -> list[Prepared]:
+    """An item that came before keeps the time of its first coming and, if it is still the same, of its last change."""
+    before = {stored.item.id: stored.item for stored in await store.get(scope, [each.item.id for each in batch])}
+
+    def dated(item: Item) -> Item:
+        old = before.get(item.id)
+        if old is None:
+            return item
+        same = (old.content_hash, dict(old.metadata)) == (item.content_hash, dict(item.metadata))
+        return replace(
+            item,
+            created_at=old.created_at if item.created_at == undated else item.created_at,
+            updated_at=old.updated_at if same and item.updated_at == undated else item.updated_at,
+        )
+
+    return [replace(each, item=dated(each.item)) for each in batch]
+
+
+async def fill(store: Store, scope: str, *, cutter: Cutter, progress: Progress, report: Report | None = None) -> None:
+    """Embed what was taken in without a model."""
+    space = await store.space()
+    while space in (None, cutter.space) and (found := await store.without_passages(scope, cutter.space, BATCH_ITEMS)):
+        await ingest(store, scope, [stored.item for stored in found], cutter=cutter, progress=progress, report=report)
+
+
 async def reembed(store: Store, cutter: Cutter, *, progress: Progress, report: Report | None = None) -> None:
     """Move a store to another model or chunker. It answers from the old vectors until the new ones are complete."""
     scopes = await store.scopes()
     for scope in scopes:
         while found := await store.without_passages(scope, cutter.space, BATCH_ITEMS):
-            for batch in _cut_again(found, cutter):
+            for batch in await asyncio.to_thread(_cut_again, found, cutter):
                 made = await cutter.passages(batch, progress, report)
-                await store.add_passages(scope, cutter.space, {item.id: each for (item, _), each in zip(batch, made, strict=True)})
+                passages = {item.id: each for (item, _), each in zip(batch, made, strict=True)}
+                contents = {item.id: item.content_hash for item, _ in batch}
+                await store.add_passages(scope, cutter.space, passages, contents=contents)
                 progress.items_done += len(batch)
                 if report:
                     report(progress)
     await store.use_space(cutter.space)
 
 
-def _cut_again(found: Sequence[Stored], cutter: Cutter) -> Iterator[list[tuple[Item, tuple[Chunk, ...]]]]:
-    batch: list[tuple[Item, tuple[Chunk, ...]]] = []
+def _cut_again(found: Sequence[Stored], cutter: Cutter) -> list[list[tuple[Item, tuple[Chunk, ...]]]]:
+    """The items cut, in batches of about as many chunks as are embedded together."""
+    batches: list[list[tuple[Item, tuple[Chunk, ...]]]] = [[]]
     chunks = 0
     for stored in found:
-        batch.append((stored.item, cutter.cut(stored.item)))
-        chunks += len(batch[-1][1])
+        batches[-1].append((stored.item, cutter.cut(stored.item)))
+        chunks += len(batches[-1][-1][1])
         if chunks >= BATCH_CHUNKS:
-            yield batch
-            batch, chunks = [], 0
-    if batch:
-        yield batch
+            batches.append([])
+            chunks = 0
+    return [batch for batch in batches if batch]

@@ -15,41 +15,42 @@ from ..textquery import Boolean
 Timing = dict[str, float]
 
 
-async def recall(store: Store, embedder: Embedder | None, plan: Plan, timing: Timing) -> tuple[Mapping[str, Ranking], Space | None]:
-    """What each route of the plan finds, and the store's space. The text route works while the question is being embedded."""
+async def recall(
+    store: Store, embedder: Embedder | None, plan: Plan, depth: int, timing: Timing
+) -> tuple[Mapping[str, Ranking], Space | None]:
+    """What each route of the plan finds, up to `depth` hits, and the store's space. A route that cannot answer is not among them.
+
+    The text route works while the question is being embedded."""
     space = asyncio.ensure_future(store.space())
-    routes: dict[str, Awaitable[Ranking]] = {}
+    routes: dict[str, Awaitable[Ranking | None]] = {}
     if plan.profile.weights.get(TEXT) and plan.query != Boolean():
-        routes[TEXT] = by_text(store, plan, timing)
+        routes[TEXT] = by_text(store, plan, depth, timing)
     if plan.profile.weights.get(VECTOR) and embedder is not None:
-        routes[VECTOR] = by_vector(store, embedder, plan, space, timing)
+        routes[VECTOR] = by_vector(store, embedder, plan, depth, space, timing)
     found = await asyncio.gather(*routes.values())
-    return dict(zip(routes, found, strict=True)), await space
+    return {route: ranking for route, ranking in zip(routes, found, strict=True) if ranking is not None}, await space
 
 
-def depth(plan: Plan) -> int:
-    """How many hits a route is asked for: a few more than are shown, so that folding duplicates leaves enough."""
-    return max(plan.profile.depth, plan.k * 2)
-
-
-async def by_text(store: Store, plan: Plan, timing: Timing) -> Ranking:
+async def by_text(store: Store, plan: Plan, depth: int, timing: Timing) -> Ranking:
     """Items by their words."""
     begin = perf_counter()
-    found = await store.search_text(plan.scope, plan.query, k=depth(plan), where=plan.where)
+    found = await store.search_text(plan.scope, plan.query, k=depth, where=plan.where)
     timing["text"] = perf_counter() - begin
     return found
 
 
-async def by_vector(store: Store, embedder: Embedder, plan: Plan, space: Awaitable[Space | None], timing: Timing) -> Ranking:
-    """Items by their meaning; what is less similar than the plan allows is left out."""
+async def by_vector(
+    store: Store, embedder: Embedder, plan: Plan, depth: int, space: Awaitable[Space | None], timing: Timing
+) -> Ranking | None:
+    """Items by their meaning; what is less similar than the plan allows is left out. None where the store has no vectors."""
     begin = perf_counter()
     vector = await asyncio.to_thread(embedder.embed_query, plan.text)
     timing["embed"] = perf_counter() - begin
     if (known := await space) is None:
-        return ()
+        return None
     known.require(embedder.model_id, embedder.dim)
     begin = perf_counter()
-    found = await store.search_vectors(plan.scope, vector, k=depth(plan), where=plan.where)
+    found = await store.search_vectors(plan.scope, vector, k=depth, where=plan.where)
     timing["vector"] = perf_counter() - begin
     if plan.min_similarity is None:
         return found

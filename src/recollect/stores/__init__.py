@@ -18,7 +18,7 @@ SCHEME = "sqlite:///"
 def folder_of(url: str) -> Path | None:
     """The folder of an embedded store; None for a store that is a service."""
     if url.startswith(SCHEME):
-        return Path(unquote(url.removeprefix(SCHEME)))
+        return Path(unquote(url.removeprefix(SCHEME), errors="surrogateescape"))
     return None if "://" in url else Path(url)
 
 

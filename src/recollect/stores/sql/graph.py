@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 from sqlalchemy import Connection, select
 
+from ...errors import InvalidInput
 from ...model import Edge, Visit
 from .schema import EdgeRow, ItemRow
 
@@ -16,9 +17,13 @@ def walk(
     connection: Connection, scope: str, starts: Sequence[str], *, hops: int, fan_out: int, types: Sequence[str] | None = None
 ) -> list[Visit]:
     """Breadth-first in both directions: each node once, at its shortest distance, nearest first, ties by id."""
+    if min(hops, fan_out) < 0:
+        raise InvalidInput(f"a walk has {hops!r} hops and a fan-out of {fan_out!r}: give 0 or more of both")
     frontier = {start: Visit(start, 0, ()) for start in sorted(_items(connection, scope, starts))}
     visited = dict(frontier)
     for hop in range(1, hops + 1):
+        if not frontier:
+            break
         reached: dict[str, Visit] = {}
         edges = _edges(connection, scope, list(frontier), types)
         for node in sorted(frontier):

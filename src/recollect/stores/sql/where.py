@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Sequence
 from typing import Any
 
@@ -40,7 +41,7 @@ class _Compiler:
             case OneOf(field, values):
                 return or_(false(), *(self.one_of(field, values, kind) for kind in sorted({type_of(value) for value in values})))
             case StartsWith(field, prefix):
-                return self.value(field, lambda column: func.substr(column, 1, len(prefix)) == prefix, ("",))
+                return self.value(field, lambda column: _begins(column, prefix), ("",))
             case Glob(field, pattern):
                 return self.value(field, lambda column: func.recollect_glob(pattern, column) == 1, ("",))
             case Exists(field):
@@ -68,6 +69,21 @@ class _Compiler:
         if self.per_row:
             return exists().where(FieldRow.item_id == ItemRow.id, *matching).correlate(ItemRow)
         return ItemRow.id.in_(select(FieldRow.item_id).where(*matching).correlate(None))
+
+
+def _begins(column: Any, prefix: str) -> ColumnElement[bool]:
+    """As a range, which the index answers; `substr` and LIKE would stop at a NUL."""
+    after = _after_all(prefix)
+    return and_(column >= prefix, true() if after is None else column < after)
+
+
+def _after_all(prefix: str) -> str | None:
+    """The least text above everything that begins with the prefix, by code points; None where there is none."""
+    stem = prefix.rstrip(chr(sys.maxunicode))
+    if not stem:
+        return None
+    # Surrogates are no characters, so the one after U+D7FF is U+E000.
+    return stem[:-1] + ("\ue000" if stem[-1] == "\ud7ff" else chr(ord(stem[-1]) + 1))
 
 
 def _relation(column: Any, relation: str, value: Scalar) -> ColumnElement[bool]:

@@ -6,6 +6,7 @@ import os
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
+from urllib.parse import quote
 
 from sqlalchemy import Connection, func, select
 
@@ -18,8 +19,8 @@ from .write import standing
 
 
 def url_of(folder: Path) -> str:
-    """The URL of the store in a folder."""
-    return f"sqlite:///{folder}"
+    """The URL of the store in a folder, whatever bytes its name is made of."""
+    return f"sqlite:///{quote(str(folder), errors='surrogateescape')}"
 
 
 def describe(connection: Connection, folder: Path, indexes: ScopeIndexes) -> StoreStatus:
