@@ -34,7 +34,7 @@ ALLOWED = {
     "ingest": SHARED | {"evidence", "rank"},
     "pipeline": SHARED | {"understand", "recall", "rank", "evidence", "assemble"},
     "library": SHARED | {"settings", "pipeline", "ingest", "understand", "evidence", "embed", "stores", "sync"},
-    "sync": {"library"},
+    "sync": {"library", "errors"},
     "testing": SHARED | {"understand", "stores"},
 }
 

@@ -121,7 +121,7 @@ BOTH = ["notes/cats.md", "notes/dogs.md"]
         (("search", "cat", "--blend", "smoothie"), ("'smoothie'", "rrf", "linear")),
         (("search", "cat", "--blend", "linear", "--normalize", "loud"), ("'loud'", "minmax", "zscore")),
         (("search", "cat", "--rrf-k", "-1"), ("-1",)),
-        (("search", "cat", "--min-score", "nan"), ("nan", "between 0 and 1")),
+        (("search", "cat", "--min-score", "nan"), ("nan", "0 or more")),
         (("search", "cat", "--min-similarity", "7"), ("7", "between 0 and 1")),
         (("search", 'cat AND (dog', "--mode", "strict"), ()),
         (("search", "cat", "--facet", "colour"), ("'colour'",)),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import pytest
@@ -11,6 +11,8 @@ from hypothesis import strategies as st
 
 from recollect.errors import InvalidInput
 from recollect.filters import (
+    LATEST,
+    MAX_CONDITIONS,
     MAX_DEPTH,
     MAX_VALUES,
     And,
@@ -114,6 +116,11 @@ REFUSED: list[tuple[object, list[str]]] = [
     ({"format": ["text", "pdf"]}, ["'format'", "markdown", "'pdf'"]),
     ({"created_at": "yesterday"}, ["'created_at'", "'yesterday'", "2024-05-17"]),
     ({"updated_at": {"gte": "2024-13"}}, ["'updated_at'", "'2024-13'", "2024-05-17T12:30:00Z"]),
+    ({"updated_at": "2024-00"}, ["'updated_at'", "'2024-00'", "2024-05-17T12:30:00Z"]),
+    ({"updated_at": {"lt": "2024-05-00"}}, ["'updated_at'", "'2024-05-00'", "2024-05-17T12:30:00Z"]),
+    ({"OR": [{"year": at} for at in range(2_000)]}, ["2001 conditions", str(MAX_CONDITIONS), "'in'"]),
+    ({"NOT": {f"field {at}": 1 for at in range(MAX_CONDITIONS - 1)}}, [f"{MAX_CONDITIONS + 1} conditions", "'in'"]),
+    ({"created_at": {"in": ["2024-05-17"] * 1_200}}, ["3601 conditions", str(MAX_CONDITIONS), "'gte' and 'lt'"]),
     ({"created_at": {"in": ["2024", 1.5]}}, ["'created_at'", "1.5"]),
     ({"created_at": True}, ["'created_at'", "True"]),
 ]
@@ -132,6 +139,8 @@ def test_what_is_wrong_with_a_filter_is_said_with_the_value_and_the_remedy(where
 def test_a_filter_may_be_nested_and_long_up_to_the_limits() -> None:
     assert parse(nested(MAX_DEPTH)) is not None
     assert parse({"year": list(range(MAX_VALUES))}) is not None
+    assert parse({"OR": [{"year": list(range(MAX_VALUES))}] * (MAX_CONDITIONS - 1)}) is not None
+    assert parse({"NOT": {f"field {at}": 1 for at in range(MAX_CONDITIONS - 2)}}) is not None
     assert parse({"year": 2**63 - 1}) == Compare(YEAR, "eq", 2**63 - 1)
 
 
@@ -176,6 +185,8 @@ def test_a_filter_on_what_no_item_has_is_refused(where: dict[str, Any], said: li
     ("text", "start", "end"),
     [
         ("2024", day(2024), day(2025)),
+        ("2023", day(2023), day(2024)),
+        ("1900", day(1900), day(1901)),
         ("2024-2", day(2024, 2), day(2024, 3)),
         ("2023-12", day(2023, 12), day(2024)),
         ("2024-02-29", day(2024, 2, 29), day(2024, 3)),
@@ -186,6 +197,30 @@ def test_a_filter_on_what_no_item_has_is_refused(where: dict[str, Any], said: li
 )
 def test_a_date_names_a_span(text: str, start: datetime, end: datetime) -> None:
     assert period(text) == (start, end)
+
+
+@pytest.mark.parametrize(
+    ("text", "start"),
+    [("9999", day(9999)), ("9999-12", day(9999, 12)), ("9999-12-31", day(9999, 12, 31)), (LATEST.isoformat(), LATEST)],
+)
+def test_the_last_span_ends_with_the_calendar(text: str, start: datetime) -> None:
+    assert period(text) == (start, LATEST)
+    assert parse({"created_at": {"lte": text}}) == Compare(CREATED, "lt", LATEST)
+
+
+@pytest.mark.parametrize("text", ["0000", "2024-00", "2024-0", "2024-13", "2024-05-00", "2024-05-0", "2023-02-29"])
+def test_a_date_that_is_not_in_the_calendar_is_none(text: str) -> None:
+    with pytest.raises(ValueError):
+        period(text)
+
+
+@given(st.datetimes(timezones=st.just(UTC)))
+def test_a_moment_is_in_the_spans_of_its_day_month_and_year(moment: datetime) -> None:
+    moment = min(moment, LATEST - timedelta(microseconds=1))
+    date = moment.date().isoformat()
+    for text in (moment.isoformat(), date, date[:7], date[:4]):
+        start, end = period(text)
+        assert start <= moment < end
 
 
 def test_metadata_shows_its_scalars_and_those_of_its_lists_each_once() -> None:

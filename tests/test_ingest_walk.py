@@ -69,7 +69,7 @@ def test_ignore_files_at_every_level(tmp_path: Path) -> None:
             "secret.md": "",
         },
     )
-    assert refs(tmp_path) == [".gitignore", "secret.md", "sub/.gitignore", "sub/build/x.md", "sub/keep.log"]
+    assert refs(tmp_path) == ["secret.md", "sub/build/x.md", "sub/keep.log"]
     assert skipped(tmp_path)["build"] == Skipped("build", "ignored by .gitignore", problem=False)
 
 
@@ -78,7 +78,7 @@ def test_own_ignore_file_counts_before_git_s_at_any_level(tmp_path: Path) -> Non
         tmp_path,
         {".recollectignore": "!notes.log\ndrafts/", "sub/.gitignore": "*.log", "sub/notes.log": "", "sub/b.log": "", "drafts/a.md": ""},
     )
-    assert refs(tmp_path) == [".recollectignore", "sub/.gitignore", "sub/notes.log"]
+    assert refs(tmp_path) == ["sub/notes.log"]
 
 
 @pytest.mark.parametrize("git", ["folder", "file"])
@@ -94,7 +94,7 @@ def test_rules_of_the_enclosing_repository_count(tmp_path: Path, git: str) -> No
         (repository / ".git").write_text("gitdir: ../main/.git/worktrees/w\n")
     tree(tmp_path, {".gitignore": "*"})
     assert refs(repository / "docs/en", base=repository) == ["docs/en/a.md"]
-    assert refs(repository / "docs", base=repository) == ["docs/.recollectignore", "docs/en/a.md"]
+    assert refs(repository / "docs", base=repository) == ["docs/en/a.md"]
 
 
 def test_a_folder_named_by_the_user_is_read_even_if_ignored(tmp_path: Path) -> None:
@@ -102,7 +102,7 @@ def test_a_folder_named_by_the_user_is_read_even_if_ignored(tmp_path: Path) -> N
         tmp_path,
         {".git/HEAD": "", ".gitignore": "build/\n*.md", "build/out/a.md": "", "build/out/.gitignore": "b.*", "build/out/b.txt": ""},
     )
-    assert refs(tmp_path / "build/out", base=tmp_path) == ["build/out/.gitignore", "build/out/a.md"]
+    assert refs(tmp_path / "build/out", base=tmp_path) == ["build/out/a.md"]
     assert refs(tmp_path / "build/out/b.txt", base=tmp_path) == ["build/out/b.txt"]
 
 
@@ -126,7 +126,7 @@ def test_links_inside_are_followed_and_links_out_are_told(tmp_path: Path) -> Non
     (root / "nowhere.md").symlink_to("missing.md")
     (root / "self.md").symlink_to("self.md")
     (root / "config.md").symlink_to(".git/config")
-    assert refs(root) == [".gitignore", "a-file.md", "real/a.md", "b-folder/b.md"]
+    assert refs(root) == ["a-file.md", "real/a.md", "b-folder/b.md"]
     out = skipped(root)
     assert {ref for ref, each in out.items() if each.problem} == {"out.md", "out", "nowhere.md", "self.md"}
     assert {ref for ref, each in out.items() if each.unseen} == {"nowhere.md", "self.md"}
@@ -218,6 +218,6 @@ def test_an_unreadable_folder_is_told_and_the_walk_goes_on(tmp_path: Path) -> No
         ["Found", "a/x.md", None, None],
         ["Skipped", "locked", True, True],
         ["Skipped", "z/.gitignore", True, False],
-        ["Found", "z/.gitignore", None, None],
+        ["Skipped", "z/.gitignore", False, False],
         ["Found", "z/w.md", None, None],
     ]

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from recollect.analysis import query_terms, spans
 from recollect.errors import InvalidInput
-from recollect.evidence.snippets import SCAN_CHARS, line_of, snippet
+from recollect.evidence.snippets import MOST_TERMS, SCAN_CHARS, line_of, snippet
 from recollect.model import Snippet
 
 TEXT = (
@@ -140,6 +140,24 @@ def test_a_very_long_text_is_looked_at_where_the_words_are() -> None:
     found = snippet(text, query_terms("needles and haystacks"))
     assert [found.text[a:b] for a, b in found.marks] == ["needle", "haystack"]
     assert found.text == text[found.start : found.end]
+
+
+@given(st.integers(0, 7_997), st.lists(st.tuples(st.integers(0, 7_999), st.sampled_from(["needle", "haystack"])), max_size=20))
+@settings(max_examples=100, deadline=None)
+def test_a_very_long_text_is_looked_at_where_all_words_are(place: int, others: list[tuple[int, str]]) -> None:
+    words = ["filler"] * 8_000
+    for at, word in others:
+        words[at] = word
+    words[place : place + 3] = "barn", "needle", "haystack"
+    found = snippet(" ".join(words), query_terms("needles and haystacks in a barn"))
+    assert "barn needle haystack" in found.text
+
+
+def test_the_longest_of_very_many_words_say_where_a_long_text_is_looked_at() -> None:
+    short = [f"w{at}" for at in range(MOST_TERMS * 4)]
+    text = " ".join(short) + " filler" * SCAN_CHARS + " the lighthouse" + " filler" * SCAN_CHARS
+    found = snippet(text, [*short, "lighthous", *(f"absent{at}" for at in range(MOST_TERMS - 1))])
+    assert [found.text[a:b] for a, b in found.marks] == ["lighthouse"]
 
 
 @pytest.mark.parametrize("bad", [{"start": -1}, {"start": 5, "end": 4}, {"start": 999}, {"max_chars": 0}])

@@ -55,7 +55,7 @@ class CandidateItem(Contract):
     """Character spans of the snippet that match the question."""
     line_start: int | None = None
     line_end: int | None = None
-    """The lines of the item that the snippet is on, counted from 1."""
+    """The first and the last line of the item that match in the snippet, counted from 1; all of the snippet's where none do."""
 
     duplicates: list[str] = Field(default_factory=list)
     """Ids of items with nearly the same text, folded into this one."""

@@ -203,7 +203,7 @@ class Library:
         profile: str | None = None,
         min_score: float | None = None,
         min_similarity: float | None = None,
-        facets: Sequence[str] = (),
+        facets: Sequence[str] | str = (),
         snippet_chars: int = 360,
         weights: Mapping[str, float] | None = None,
         blend: Blend | None = None,
@@ -222,7 +222,7 @@ class Library:
             profile=adjusted(profile or defaults.profile, weights=weights, blend=blend, normalize=normalize, rrf_k=rrf_k, depth=depth),
             min_score=min_score,
             min_similarity=min_similarity,
-            facets=facets,
+            facets=[facets] if isinstance(facets, str) else facets,
             snippet_chars=snippet_chars,
         )
         return await pipeline.search(self.store, self.embedder, plan)
@@ -242,17 +242,19 @@ class Library:
         async for stored in self.store.scan(self.scope, condition):
             yield stored.item
 
-    async def delete(self, ids: Sequence[str]) -> list[str]:
-        """Remove items and everything derived from them; the ids of those that were there."""
-        return list((await self.store.write(self.scope, Batch(delete=list(ids)))).deleted)
+    async def delete(self, ids: Sequence[str] | str) -> list[str]:
+        """Remove items, or one, and everything derived from them; the ids of those that were there."""
+        return list((await self.store.write(self.scope, Batch(delete=[ids] if isinstance(ids, str) else list(ids)))).deleted)
 
     async def drop(self) -> int:
         """Remove the whole scope; how many items went."""
         return await self.store.drop(self.scope)
 
-    async def walk(self, starts: Sequence[str], *, hops: int = 2, fan_out: int = 20, types: Sequence[str] | None = None) -> list[Visit]:
+    async def walk(
+        self, starts: Sequence[str] | str, *, hops: int = 2, fan_out: int = 20, types: Sequence[str] | None = None
+    ) -> list[Visit]:
         """The items linked to these, nearest first."""
-        return await self.store.walk(self.scope, starts, hops=hops, fan_out=fan_out, types=types)
+        return await self.store.walk(self.scope, [starts] if isinstance(starts, str) else starts, hops=hops, fan_out=fan_out, types=types)
 
     async def status(self) -> StoreStatus:
         """How the store stands."""

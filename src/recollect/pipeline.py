@@ -109,7 +109,8 @@ def _result(
         cut = snippet(item.text, words, max_chars=plan.snippet_chars)
         at = cut.start + (cut.marks[0][0] if cut.marks else 0)
         chunk = next((each for each in chunks if each.start <= at < each.end), chunk)
-    lines = line_of(item.text, cut.start), line_of(item.text, max(cut.start, cut.end - 1))
+    first, last = (cut.marks[0][0], cut.marks[-1][1]) if cut.marks else (0, cut.end - cut.start)
+    lines = line_of(item.text, cut.start + first), line_of(item.text, max(cut.start, cut.start + last - 1))
     chunk_id = chunk.id_in(item, space.chunker) if chunk and space else None
     return Result(found, item, folded, chunk, chunk_id, cut, from_chunk, lines)
 

@@ -162,6 +162,9 @@ def _first_problem(error: ValidationError, path: Path) -> str:
     key = ".".join(str(part) for part in problem["loc"])
     if problem["type"] == "extra_forbidden":
         keys = [*all_keys(), *Settings.model_fields]
+        if key in keys:
+            section, _, name = key.partition(".")
+            return f"setting {key!r} in {str(path)!r} belongs in its section: write `{section}:` and under it `{name}: ...`"
         close = get_close_matches(key, keys, n=1)
         hint = f"did you mean {close[0]!r}?" if close else f"there are {', '.join(all_keys())}"
         return f"unknown setting {key!r} in {str(path)!r}: {hint}"

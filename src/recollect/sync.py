@@ -8,6 +8,7 @@ from collections.abc import Callable, Coroutine
 from functools import update_wrapper
 from typing import Any, Concatenate, ParamSpec, Self, TypeVar
 
+from .errors import RecollectError
 from .library import Library
 
 P = ParamSpec("P")
@@ -23,6 +24,9 @@ class Portal:
         self._thread.start()
 
     def run(self, work: Coroutine[Any, Any, R]) -> R:
+        if self.closed:
+            work.close()
+            raise RecollectError("the library is closed: open it again")
         future = asyncio.run_coroutine_threadsafe(work, self._loop)
         try:
             return future.result()
@@ -30,11 +34,14 @@ class Portal:
             future.cancel()
             raise
 
+    @property
+    def closed(self) -> bool:
+        return self._loop.is_closed()
+
     def close(self) -> None:
-        if not self._loop.is_closed():
-            self._loop.call_soon_threadsafe(self._loop.stop)
-            self._thread.join()
-            self._loop.close()
+        self._loop.call_soon_threadsafe(self._loop.stop)
+        self._thread.join()
+        self._loop.close()
 
 
 def _waiting(method: Callable[Concatenate[Library, P], Coroutine[Any, Any, R]]) -> Callable[Concatenate[SyncLibrary, P], R]:
@@ -59,8 +66,9 @@ class SyncLibrary:
 
     def close(self) -> None:
         """Let go of the store and of the thread."""
-        self._portal.run(self.library.close())
-        self._portal.close()
+        if not self._portal.closed:
+            self._portal.run(self.library.close())
+            self._portal.close()
 
     add = _waiting(Library.add)
     add_text = _waiting(Library.add_text)

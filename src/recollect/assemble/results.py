@@ -22,7 +22,7 @@ class Result:
     snippet: Snippet
     snippet_from_chunk: bool
     lines: tuple[int, int]
-    """The first and the last line that the snippet is on."""
+    """The first and the last line of what matches in the snippet, or of the snippet where nothing does."""
 
     def part(self, route: str) -> Part | None:
         return next((part for part in self.fused.parts if part.route == route), None)

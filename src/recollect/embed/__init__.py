@@ -57,4 +57,4 @@ def open_embedder(
     folder = Path(name).expanduser()
     if name and folder.is_dir():
         return open_folder(folder, threads=threads)
-    raise InvalidInput(f"there is no embedder {name!r}: use {_ALLOWED}")
+    raise InvalidInput(f"there is no embedder {name!r}: use {_ALLOWED}, or the setting 'none' for words alone")

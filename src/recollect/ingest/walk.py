@@ -224,6 +224,8 @@ class _Walk:
 
 def _left_out(folder: _Folder, path: str, name: str, *, is_folder: bool) -> str | None:
     """The rule by which an entry is left out."""
+    if name in (OWN_IGNORE_FILE, GIT_IGNORE_FILE):
+        return "says what is ignored"
     if is_folder and name in TOOL_FOLDERS:
         return "a tool's folder"
     for levels, file in ((folder.own, OWN_IGNORE_FILE), (folder.git, GIT_IGNORE_FILE)):

@@ -22,13 +22,19 @@ def folder_of(url: str) -> Path | None:
     return None if "://" in url else Path(url)
 
 
-def open_store(url: str, options: Settings, *, create: bool = True) -> Store:
-    """The store at a URL, or in a folder."""
+def folder_at(url: str, *, create: bool) -> Path:
+    """The folder of the store at a URL, which must be there unless it may be made."""
     folder = folder_of(url)
     if folder is None or not str(folder).strip("."):
         raise InvalidInput(f"{url!r} names no store: give a folder, or {SCHEME}FOLDER")
     if not create and not (folder / "recollect.db").exists():
         raise NotFound(f"there is no store in {str(folder)!r}: make one with `recollect index PATH`, or name another with --store")
+    return folder
+
+
+def open_store(url: str, options: Settings, *, create: bool = True) -> Store:
+    """The store at a URL, or in a folder."""
+    folder = folder_at(url, create=create)
     from .sqlite.store import SqliteStore
 
     return SqliteStore(folder, create=create, vectors=options.vectors, lock_timeout_s=options.lock_timeout_s)

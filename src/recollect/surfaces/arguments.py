@@ -47,7 +47,8 @@ class _Parser(ArgumentParser):
     """Raises what is wrong, for the caller to tell in one line."""
 
     def error(self, message: str) -> NoReturn:
-        raise InvalidInput(f"{message} (see `{self.prog} --help`)")
+        hint = "; to leave a word out, put the whole query in quotes after --" if "search" in self.prog or " -" in message else ""
+        raise InvalidInput(f"{message}{hint} (see `{self.prog} --help`)")
 
 
 def parse(arguments: Sequence[str]) -> Namespace:
@@ -137,7 +138,7 @@ def _index(each: Any) -> None:
 
 
 def _import(each: Any) -> None:
-    verb = _verb(each, "import", "take in records: JSON Lines, an object with at least an id and a text on each", writes=True, model=True)
+    verb = _verb(each, "import", "take in records: JSON Lines, an object with at least a text on each", writes=True, model=True)
     verb.add_argument("files", metavar="FILE", nargs="+", help="a .jsonl file; '-' is stdin")
     verb.set_defaults(run=verbs.import_records, creates=True)
 

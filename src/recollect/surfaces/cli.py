@@ -87,6 +87,9 @@ def _open(args: Namespace, options: Settings) -> Library:
         if not args.needs_model:
             # A verb that needs no model works where the model cannot be opened.
             options = options.model_copy(update={"embed": options.embed.model_copy(update={"model": "none"})})
+        from ..stores import folder_at
+
+        folder_at(args.store if args.store is not None else options.store, create=args.creates)
         embedder = _embedder(options)
         from ..library import Library
 
@@ -109,7 +112,8 @@ def _embedder(options: Settings) -> Embedder | None:
             model.load()
 
     if isinstance(embedder, OnnxEmbedder):
-        threading.Thread(target=load, args=(embedder,), daemon=True).start()
+        # Not a daemon: a process that ends while the model is being opened must let it finish, or it is aborted.
+        threading.Thread(target=load, args=(embedder,)).start()
     return embedder
 
 

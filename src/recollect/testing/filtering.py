@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from datetime import UTC, datetime
 from functools import cache
+from itertools import chain, product
 from typing import Any
 
 import numpy as np
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from ..filters import matches, parse
+from ..filters import MAX_CONDITIONS, matches, parse
 from ..model import Entry
 from ..ports import Store
 from ..textquery import Term
@@ -102,6 +103,8 @@ CASES: list[tuple[dict[str, Any], str]] = [
     ({"created_at": {"gt": "2024-02"}}, "abcf"),
     ({"created_at": {"lte": "2024-02-29"}}, "de"),
     ({"created_at": {"lt": "2024-02-29"}}, "d"),
+    ({"created_at": {"lte": "9999"}}, "abcdef"),
+    ({"created_at": {"gt": "9999-12-31"}}, ""),
     ({"created_at": {"gte": "2024-02-29T01:00:00+01:00", "lt": "2024-02-29T00:00:01Z"}}, "e"),
     ({"created_at": {"ne": 2023}}, "abcef"),
     ({"created_at": ["2023-12-31", "2024-02-29"]}, "de"),
@@ -170,6 +173,51 @@ def test_every_filter_leaves_what_it_matches(open_store: OpenStore) -> None:
             assert answer(_left(store, where)) == [entry.item.id for entry in ENTRIES if matches(chosen, entry.item)]
 
         ask()
+
+
+# Characters that a text ends at in C, that a range ends at, and that have no next one.
+EDGES = "\0a\ud7ff\ue000\U0010ffff"
+EDGED = [
+    plain(f"{at:03}", "text", source_ref="".join(parts), metadata={"v": ["".join(parts), "z"]})
+    for at, parts in enumerate(chain.from_iterable(product(EDGES, repeat=length) for length in (1, 2, 3)))
+]
+
+
+def test_a_prefix_is_what_a_value_begins_with_whatever_its_characters(open_store: OpenStore) -> None:
+    with asked(open_store, *EDGED) as (store, answer):
+
+        @settings(max_examples=30, deadline=None)
+        @given(st.sampled_from(["v", "path"]), st.text(EDGES, min_size=1, max_size=3))
+        @example("v", "a\0")
+        @example("path", "a\0")
+        def ask(name: str, prefix: str) -> None:
+            chosen = parse({name: {"prefix": prefix}})
+            assert chosen is not None
+            expected = [entry.item.id for entry in EDGED if matches(chosen, entry.item)]
+            assert answer(scanned(store, chosen)) == expected
+            assert sorted(answer(store.facets(SCOPE, ["id"], chosen))["id"]) == expected
+
+        ask()
+
+
+# For each the parts that may stand in one list, which takes a condition itself.
+LONGEST: list[tuple[dict[str, Any], int]] = [
+    ({"kind": "code"}, MAX_CONDITIONS - 1),
+    ({"path": {"prefix": "src"}}, MAX_CONDITIONS - 1),
+    ({"n": [1, "1", True]}, MAX_CONDITIONS - 1),
+    ({"tags": {"ne": "x"}}, (MAX_CONDITIONS - 1) // 2),
+    ({"created_at": 2024}, (MAX_CONDITIONS - 1) // 3),
+]
+
+
+@law
+async def test_a_filter_may_have_as_many_conditions_as_are_accepted(store: Store) -> None:
+    await write(store, *ENTRIES)
+    for part, times in LONGEST:
+        alone = await scanned(store, parse(part))
+        assert 0 < len(alone) < len(ENTRIES)
+        for name in ("AND", "OR"):
+            assert await _left(store, {name: [part] * times}) == alone, (name, part)
 
 
 MANY = 10_600

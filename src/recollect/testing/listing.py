@@ -45,6 +45,13 @@ async def test_fields_are_those_of_the_metadata_with_what_they_hold(store: Store
 
 
 @law
+async def test_fields_are_told_apart_by_every_character_of_their_names(store: Store) -> None:
+    names = ["", "a", "a\0", "a\0b", "A", "ab", "\ud7ff", "\ue000", "\U0010ffff"]
+    await write(store, *(plain(f"i{at}", "text", metadata={name: at, names[0]: True}) for at, name in enumerate(names[1:])))
+    assert await store.fields(SCOPE) == {name: frozenset({"number"} if name else {"boolean"}) for name in names}
+
+
+@law
 async def test_facets_count_items_most_first_ties_by_value(store: Store) -> None:
     await write(
         store,

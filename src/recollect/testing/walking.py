@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+import pytest
+
+from ..errors import InvalidInput
 from ..model import Edge
 from ..ports import Store
 from .cases import SCOPE, law, plain, write
@@ -28,6 +31,24 @@ async def test_a_walk_goes_no_further_than_its_hops(store: Store) -> None:
     assert await _reached(store, "n0", hops=2) == [("n0", 0), ("n1", 1), ("n2", 2)]
     assert await _reached(store, "n3", hops=1) == [("n3", 0), ("n2", 1), ("n4", 1)]
     assert len(await _reached(store, "n0", hops=99)) == 7
+
+
+@law
+async def test_a_walk_ends_where_nothing_is_left_to_reach(store: Store) -> None:
+    await _graph(store, Edge("a", "X", "b"))
+    assert await _reached(store, "a", hops=10**12) == [("a", 0), ("b", 1)]
+    assert await _reached(store, "missing", hops=10**12) == []
+
+
+@law
+async def test_a_walk_of_less_than_nothing_is_refused(store: Store) -> None:
+    await _graph(store, Edge("a", "X", "b"))
+    with pytest.raises(InvalidInput, match=r"-1 hops.*0 or more"):
+        await _reached(store, "a", hops=-1)
+    with pytest.raises(InvalidInput, match=r"fan-out of -2.*0 or more"):
+        await _reached(store, "a", fan_out=-2)
+    with pytest.raises(InvalidInput, match="-1 hops"):
+        await _reached(store, "missing", hops=-1, fan_out=0)
 
 
 @law

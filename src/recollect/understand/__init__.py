@@ -31,15 +31,18 @@ def understand(
     snippet_chars: int = 360,
 ) -> Plan:
     """The plan of a question."""
+    if not isinstance(text, str):
+        raise InvalidInput(f"the query is {text!r:.80}: give a text")
     if not text.strip():
         raise InvalidInput("the query is empty: say what to look for")
     if len(text) > MAX_QUERY_CHARS:
         raise InvalidInput(f"the query has {len(text)} characters, at most {MAX_QUERY_CHARS} are read: shorten it")
     if not 1 <= k <= MAX_K:
         raise InvalidInput(f"k is {k}: ask for 1 to {MAX_K} results")
-    for name, value in (("min_score", min_score), ("min_similarity", min_similarity)):
-        if value is not None and not 0.0 <= value <= 1.0:
-            raise InvalidInput(f"{name} is {value}: it lies between 0 and 1")
+    if min_similarity is not None and not 0.0 <= min_similarity <= 1.0:
+        raise InvalidInput(f"min_similarity is {min_similarity}: it lies between 0 and 1")
+    if min_score is not None and not min_score >= 0.0:
+        raise InvalidInput(f"min_score is {min_score}: scores are 0 or more")
     if snippet_chars < 1:
         raise InvalidInput(f"snippet_chars is {snippet_chars}: give a positive number")
     query = parse_text(text, mode)
