@@ -139,7 +139,7 @@ def test_what_is_wrong_with_a_filter_is_said_with_the_value_and_the_remedy(where
 def test_a_filter_may_be_nested_and_long_up_to_the_limits() -> None:
     assert parse(nested(MAX_DEPTH)) is not None
     assert parse({"year": list(range(MAX_VALUES))}) is not None
-    assert parse({"OR": [{"year": list(range(MAX_VALUES))}] * (MAX_CONDITIONS - 1)}) is not None
+    assert parse({"OR": [{"year": at} for at in range(MAX_CONDITIONS - 1)]}) is not None
     assert parse({"NOT": {f"field {at}": 1 for at in range(MAX_CONDITIONS - 2)}}) is not None
     assert parse({"year": 2**63 - 1}) == Compare(YEAR, "eq", 2**63 - 1)
 
@@ -210,7 +210,7 @@ def test_the_last_span_ends_with_the_calendar(text: str, start: datetime) -> Non
 
 @pytest.mark.parametrize("text", ["0000", "2024-00", "2024-0", "2024-13", "2024-05-00", "2024-05-0", "2023-02-29"])
 def test_a_date_that_is_not_in_the_calendar_is_none(text: str) -> None:
-    with pytest.raises(ValueError):
+    with pytest.raises(ValueError, match=r"month|day|year"):
         period(text)
 
 

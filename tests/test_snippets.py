@@ -6,7 +6,7 @@ import re
 from itertools import accumulate
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from recollect.analysis import query_terms, spans
@@ -143,6 +143,7 @@ def test_a_very_long_text_is_looked_at_where_the_words_are() -> None:
 
 
 @given(st.integers(0, 7_997), st.lists(st.tuples(st.integers(0, 7_999), st.sampled_from(["needle", "haystack"])), max_size=20))
+@example(7_000, [(0, "barn"), (2_000, "needle"), (4_000, "haystack")])
 @settings(max_examples=100, deadline=None)
 def test_a_very_long_text_is_looked_at_where_all_words_are(place: int, others: list[tuple[int, str]]) -> None:
     words = ["filler"] * 8_000

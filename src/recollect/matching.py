@@ -18,6 +18,11 @@ def parts_of(item: Item) -> Parts:
     return terms(item.title or ""), terms(item.text), terms(item.source_ref or "")
 
 
+def only_excludes(query: Node) -> bool:
+    """Whether a query asks for nothing, but for some words not to be there."""
+    return isinstance(query, Boolean) and not query.must and not query.should
+
+
 def holds(query: Node, parts: Parts) -> bool:
     """Whether the query holds. One without `must` and `should` only excludes."""
     match query:

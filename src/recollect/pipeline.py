@@ -11,7 +11,7 @@ from .assemble.results import Result, candidate, evidence
 from .contracts import RetrievalBundle, RetrievalStats
 from .evidence.snippets import line_of, snippet
 from .filters import And, Exists, Field, Filter, OneOf, check, field_named
-from .matching import holds, parts_of
+from .matching import holds, only_excludes, parts_of
 from .model import Chunk, Fused, Ranking, Space, Stored
 from .plan import Plan
 from .ports import Embedder, Store
@@ -22,6 +22,8 @@ from .recall import recall
 from .textquery import Node
 
 DEEPER = 4
+DEEPEST = 2_000
+"""Where folding leaves too few, each route is asked for this many times more hits, up to about so many."""
 
 
 async def search(store: Store, embedder: Embedder | None, plan: Plan) -> RetrievalBundle:
@@ -38,9 +40,8 @@ async def search(store: Store, embedder: Embedder | None, plan: Plan) -> Retriev
         fused = _fused(plan, rankings)
         timing["fuse"] = perf_counter() - recalled
         kept = await _distinct(store, plan, fused)
-        if not plan.k > len(kept) < len(fused) or not any(len(ranking) >= depth for ranking in rankings.values()):
+        if not plan.k > len(kept) < len(fused) or depth > DEEPEST or not any(len(ranking) >= depth for ranking in rankings.values()):
             break
-        # So many were folded, or did not meet the demand, that too few are left: there are more to look at.
         depth *= DEEPER
     chunks = await store.chunks(plan.scope, [stored.item.id for _, stored, _ in kept])
     matched = {hit.id: hit.chunk for ranking in rankings.values() for hit in ranking if hit.chunk is not None}
@@ -49,7 +50,7 @@ async def search(store: Store, embedder: Embedder | None, plan: Plan) -> Retriev
         _result(plan, words, found, stored, folded, chunks.get(found.id, ()), matched.get(found.id), space)
         for found, stored, folded in kept
     ]
-    facets = await _facets(store, plan, rankings, fused)
+    facets = await _facets(store, plan, fused)
     timing["show"] = perf_counter() - recalled - timing["fuse"]
     timing["total"] = perf_counter() - begin
     counts = {name: len(ranking) for name, ranking in rankings.items()} | {"fused": len(fused), "candidates": len(results)}
@@ -64,6 +65,10 @@ async def search(store: Store, embedder: Embedder | None, plan: Plan) -> Retriev
 def _fused(plan: Plan, rankings: Mapping[str, Ranking]) -> list[Fused]:
     profile = plan.profile
     fused = fuse(rankings, weights=profile.weights, blend=profile.blend, normalize=profile.normalize, rrf_k=profile.rrf_k)
+    if TEXT in rankings and plan.demand is not None and not only_excludes(plan.demand):
+        # Whatever meets such a demand is found by words.
+        meeting = {hit.id for hit in rankings[TEXT]}
+        fused = [result for result in fused if result.id in meeting]
     return [result for result in fused if plan.min_score is None or result.score >= plan.min_score]
 
 
@@ -73,13 +78,13 @@ async def _distinct(store: Store, plan: Plan, fused: Sequence[Fused]) -> list[tu
     groups: list[tuple[str, tuple[str, ...]]] = []
     asked = 0
     while asked < len(fused) and len(groups) < plan.k:
-        page = [result.id for result in fused[asked : asked + plan.k - len(groups)]]
+        page = [result.id for result in fused[asked : asked + max(asked, plan.k)]]
         asked += len(page)
         found.update((stored.item.id, stored) for stored in await _meeting(plan.demand, await store.get(plan.scope, page)))
         order = [result.id for result in fused[:asked] if result.id in found]
         groups = fold(order, {item_id: stored.fingerprint for item_id, stored in found.items()})
     by_id = {result.id: result for result in fused[:asked]}
-    return [(by_id[item_id], found[item_id], folded) for item_id, folded in groups]
+    return [(by_id[item_id], found[item_id], folded) for item_id, folded in groups[: plan.k]]
 
 
 async def _meeting(demand: Node | None, stored: list[Stored]) -> list[Stored]:
@@ -115,13 +120,11 @@ def _result(
     return Result(found, item, folded, chunk, chunk_id, cut, from_chunk, lines)
 
 
-async def _facets(store: Store, plan: Plan, rankings: Mapping[str, Ranking], fused: Sequence[Fused]) -> dict[str, dict[str, int]]:
-    """How often each value occurs among the hits of all routes; where something is demanded, among those that are known to meet it."""
+async def _facets(store: Store, plan: Plan, fused: Sequence[Fused]) -> dict[str, dict[str, int]]:
+    """How often each value occurs among the hits of all routes."""
     if not plan.facets or not fused:
         return {}
-    meeting = {hit.id for hit in rankings.get(TEXT, ())} if plan.demand is not None else None
-    counted = tuple(result.id for result in fused if meeting is None or result.id in meeting)
-    among: Filter = OneOf(Field("id", of_item=True), counted)
+    among: Filter = OneOf(Field("id", of_item=True), tuple(result.id for result in fused))
     return await store.facets(plan.scope, plan.facets, among if plan.where is None else And((among, plan.where)))
 
 
