@@ -12,13 +12,14 @@ import tantivy
 
 from recollect.model import Vector, digest
 from recollect.ports import Embedder
+from recollect.settings import VectorSettings
 from recollect.stores.sqlite.text import compile_query
 from recollect.understand.text import parse
 
-HITS = 100
+HITS = NEAREST = 50
 """What Recollect asks of each route, by default."""
-NEAREST = 50
-CANDIDATES = 20 * NEAREST
+CANDIDATES = VectorSettings().oversample * NEAREST
+"""As many as Recollect looks at twice, so that both find the same."""
 EXACT_BELOW = 50_000
 """With fewer vectors the bare search is an exact one (`IndexFlatIP`), which needs no second look."""
 

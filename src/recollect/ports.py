@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator, Mapping, Sequence
 from datetime import datetime
-from typing import Protocol
+from typing import Protocol, runtime_checkable
 
 import numpy as np
 import numpy.typing as npt
@@ -54,6 +54,15 @@ class Embedder(Protocol):
 
     def embed_query(self, text: str) -> Vector:
         """The vector of a question."""
+        ...
+
+
+@runtime_checkable
+class SupportsBlockingSearch(Protocol):
+    """A store that can also be searched on the caller's own thread, which saves a caller that is on one already a hand-over."""
+
+    def search_vectors_here(self, scope: str, vector: Vector, *, k: int, where: Filter | None = None) -> Ranking:
+        """What `search_vectors` gives."""
         ...
 
 

@@ -18,7 +18,7 @@ LISTED = 10_000
 """Matches of a filter up to which the index is asked for just these (about 10 ms of exact vector work); beyond, its
 best are checked one by one, which is cheap because one in a hundred or more of a million passes."""
 
-TIE_MARGIN = 16
+TIE_MARGIN = 4
 """Hits asked for beyond k, so that equal scores at the end are cut by id without asking again."""
 
 GROWTH = 4
