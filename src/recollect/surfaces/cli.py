@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Final
 from ..errors import InvalidInput, RecollectError
 from . import verbs
 from .arguments import parse
-from .screen import OutputLost, Screen, abandon_output, hold_standard_streams, log_to
+from .screen import OutputLost, Screen, abandon_output, hold_standard_streams, logged_to
 
 if TYPE_CHECKING:
     from ..library import Library
@@ -68,8 +68,8 @@ def _run(arguments: list[str], screen: Screen) -> int:
 
     options = settings.load(args.config)
     screen = replace(screen, as_json=args.json, quiet=args.quiet, plain=settings.wants_plain_output())
-    log_to(screen)
-    return _carried_out(_open(args, options), args, screen)
+    with logged_to(screen):
+        return _carried_out(_open(args, options), args, screen)
 
 
 def _check_utf8(arguments: Sequence[str]) -> None:

@@ -7,7 +7,8 @@ import json
 import os
 import shutil
 import sys
-from contextlib import suppress
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from time import monotonic
 from typing import TYPE_CHECKING, Any, Self, TextIO
@@ -150,7 +151,8 @@ def abandon_output() -> None:
             os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
-def log_to(screen: Screen) -> None:
+@contextmanager
+def logged_to(screen: Screen) -> Iterator[None]:
     """Tell what the library logs the way everything else is told."""
     import logging
 
@@ -158,6 +160,12 @@ def log_to(screen: Screen) -> None:
         def emit(self, record: logging.LogRecord) -> None:
             screen.note(record.getMessage())
 
-    logger = logging.getLogger("recollect")
-    logger.handlers = [Notes()]
+    logger, notes = logging.getLogger("recollect"), Notes()
+    before = logger.level
+    logger.addHandler(notes)
     logger.setLevel(logging.INFO)
+    try:
+        yield
+    finally:
+        logger.removeHandler(notes)
+        logger.setLevel(before)
