@@ -21,5 +21,5 @@ def measure(folder: Path, queries: Sequence[str]) -> dict[str, float]:
 def _run(folder: Path, query: str) -> float:
     command = [str(Path(sys.executable).with_name("recollect")), "search", "--store", str(folder), "--", query]
     begin = perf_counter()
-    subprocess.run(command, check=True, stdout=subprocess.DEVNULL)
+    subprocess.run(command, check=True, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
     return perf_counter() - begin

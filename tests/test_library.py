@@ -122,6 +122,9 @@ def test_what_a_query_demands_holds_for_every_result(library: SyncLibrary) -> No
     assert "notes/dogs.txt" not in found(library, "cats -dogs")
     assert found(library, '"twice a day"') == ["notes/dogs.txt"]
     assert found(library, "most of the day", mode="phrase") == ["notes/cats.txt"]
+    assert found(library, "in no note at all", mode="phrase") == []
+    assert found(library, '"how is our data kept safe?"')[0] == "notes/backup.md"
+    assert "notes/dogs.txt" not in found(library, '"how is it with cats?" -dogs')
     assert set(found(library, "(cats | trains) & !walked", mode="strict")) == {"notes/cats.txt", "notes/travel.md"}
 
 

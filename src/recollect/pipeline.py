@@ -19,7 +19,7 @@ from .profiles import TEXT
 from .rank.duplicates import fold
 from .rank.fuse import fuse
 from .recall import recall
-from .textquery import Node
+from .textquery import Boolean, Node
 
 DEEPER = 4
 DEEPEST = 2_000
@@ -37,9 +37,10 @@ async def search(store: Store, embedder: Embedder | None, plan: Plan) -> Retriev
     while True:
         rankings, space = await recall(store, embedder, plan, depth, timing)
         recalled = perf_counter()
-        fused = _fused(plan, rankings)
+        demand = _demand(plan, rankings)
+        fused = _fused(plan, demand, rankings)
         timing["fuse"] = perf_counter() - recalled
-        kept = await _distinct(store, plan, fused)
+        kept = await _distinct(store, plan, demand, fused)
         if not plan.k > len(kept) < len(fused) or depth > DEEPEST or not any(len(ranking) >= depth for ranking in rankings.values()):
             break
         depth *= DEEPER
@@ -62,17 +63,25 @@ async def search(store: Store, embedder: Embedder | None, plan: Plan) -> Retriev
     )
 
 
-def _fused(plan: Plan, rankings: Mapping[str, Ranking]) -> list[Fused]:
+def _demand(plan: Plan, rankings: Mapping[str, Ranking]) -> Node | None:
+    """What must hold for every result. A quoted phrase that occurs nowhere, as when a whole question is quoted, is not
+    insisted on: what means the same is shown."""
+    if plan.mode != "web" or not isinstance(plan.demand, Boolean) or rankings.get(TEXT, True):
+        return plan.demand
+    return Boolean(must_not=plan.demand.must_not) if plan.demand.must_not else None
+
+
+def _fused(plan: Plan, demand: Node | None, rankings: Mapping[str, Ranking]) -> list[Fused]:
     profile = plan.profile
     fused = fuse(rankings, weights=profile.weights, blend=profile.blend, normalize=profile.normalize, rrf_k=profile.rrf_k)
-    if TEXT in rankings and plan.demand is not None and not only_excludes(plan.demand):
+    if TEXT in rankings and demand is not None and not only_excludes(demand):
         # Whatever meets such a demand is found by words.
         meeting = {hit.id for hit in rankings[TEXT]}
         fused = [result for result in fused if result.id in meeting]
     return [result for result in fused if plan.min_score is None or result.score >= plan.min_score]
 
 
-async def _distinct(store: Store, plan: Plan, fused: Sequence[Fused]) -> list[tuple[Fused, Stored, tuple[str, ...]]]:
+async def _distinct(store: Store, plan: Plan, demand: Node | None, fused: Sequence[Fused]) -> list[tuple[Fused, Stored, tuple[str, ...]]]:
     """The first k that meet the demand and are no near-duplicate of a better one, each with the ids folded into it."""
     found: dict[str, Stored] = {}
     groups: list[tuple[str, tuple[str, ...]]] = []
@@ -80,7 +89,7 @@ async def _distinct(store: Store, plan: Plan, fused: Sequence[Fused]) -> list[tu
     while asked < len(fused) and len(groups) < plan.k:
         page = [result.id for result in fused[asked : asked + max(asked, plan.k)]]
         asked += len(page)
-        found.update((stored.item.id, stored) for stored in await _meeting(plan.demand, await store.get(plan.scope, page)))
+        found.update((stored.item.id, stored) for stored in await _meeting(demand, await store.get(plan.scope, page)))
         order = [result.id for result in fused[:asked] if result.id in found]
         groups = fold(order, {item_id: stored.fingerprint for item_id, stored in found.items()})
     by_id = {result.id: result for result in fused[:asked]}
