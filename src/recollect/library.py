@@ -16,8 +16,7 @@ from .errors import InvalidInput, ModelMismatch, NotFound
 from .evidence.chunkers import ChunkSettings, chunker_id
 from .filters import check
 from .filters import parse as parse_filter
-from .ingest import Cutter, Problem, Progress, files
-from .ingest.records import BadRecord, read_records
+from .ingest import Cutter, Problem, Progress
 from .model import Batch, Edge, Finding, Item, Known, Space, StoreStatus, Visit
 from .ports import Clock, Embedder, Store
 from .profiles import Blend, Normalize, adjusted
@@ -108,6 +107,8 @@ class Library:
         report: Callable[[Progress], None] | None = None,
     ) -> IndexReport:
         """Take in files and folders. Only what changed is read again; what is gone from under the paths leaves the store."""
+        from .ingest import files  # Its readers take a tenth of a second to import, and a search needs none of them.
+
         roots = [Path(path) for path in ([paths] if isinstance(paths, str | Path) else paths)]
         base = base or self._base()
         known: dict[str, Known] = {}
@@ -166,6 +167,8 @@ class Library:
         self, lines: Iterable[bytes], *, name: str = "records", report: Callable[[Progress], None] | None = None
     ) -> IndexReport:
         """Take in JSON Lines, a record each. A bad line is told by number and the rest goes on."""
+        from .ingest.records import BadRecord, read_records
+
         problems: list[Problem] = []
         now = self._clock()
 
