@@ -13,13 +13,12 @@ import tantivy
 from recollect.model import Vector, digest
 from recollect.ports import Embedder
 from recollect.settings import VectorSettings
+from recollect.stores.sqlite.nearest import candidates
 from recollect.stores.sqlite.text import compile_query
 from recollect.understand.text import parse
 
 HITS = NEAREST = 50
 """What Recollect asks of each route, by default."""
-CANDIDATES = VectorSettings().oversample * NEAREST
-"""As many as Recollect looks at twice, so that both find the same."""
 EXACT_BELOW = 50_000
 """With fewer vectors the bare search is an exact one (`IndexFlatIP`), which needs no second look."""
 
@@ -32,6 +31,8 @@ class Limit:
         self._embedder = embedder
         self._vectors = vectors
         self._centre = vectors.mean(axis=0)
+        # As many as Recollect looks at twice, so that both find the same.
+        self._candidates = candidates(VectorSettings(), NEAREST, len(vectors))
         self._index = self._exact() if len(vectors) < EXACT_BELOW else self._binary()
         opened = tantivy.Index.open(str(folder / "scopes" / digest(scope) / "text"))
         opened.config_reader("Manual", 0)
@@ -64,6 +65,6 @@ class Limit:
         if isinstance(self._index, faiss.IndexFlatIP):
             _, rows = self._index.search(vector[None], NEAREST)
             return rows[0]  # type: ignore[no-any-return]
-        _, rows = self._index.search(np.packbits(vector > self._centre)[None], CANDIDATES)
+        _, rows = self._index.search(np.packbits(vector > self._centre)[None], self._candidates)
         cosines = self._vectors[rows[0]] @ vector
         return rows[0][np.argsort(-cosines)[:NEAREST]]  # type: ignore[no-any-return]

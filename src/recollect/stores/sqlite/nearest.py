@@ -54,6 +54,12 @@ def policy_for(settings: VectorSettings, snapshot: Snapshot) -> VectorPolicy:
     return "exact" if snapshot.count <= settings.exact_below else "hnsw" if snapshot.n > settings.hnsw_above else "binary"
 
 
+def candidates(settings: VectorSettings, k: int, rows: int, rows_per_item: float = 1.0) -> int:
+    """How many rows to rescore: more among many, and more where several of an item compete for the places of others."""
+    crowded = max(1.0, rows / MANY_ROWS) ** WITH_ROWS
+    return int(max(MIN_CANDIDATES, settings.oversample * k) * crowded * rows_per_item**SHARED_PLACES)
+
+
 @dataclass(frozen=True, slots=True)
 class Graph:
     """An HNSW graph over the first rows; it only proposes, so an old one costs time and never a wrong result."""
@@ -148,9 +154,7 @@ class Search:
         return self._scan()
 
     def _candidates(self) -> int:
-        """How many rows to rescore: more among many, and more where several of an item compete for the places of others."""
-        crowded = max(1.0, self.snapshot.n / MANY_ROWS) ** WITH_ROWS
-        return int(max(MIN_CANDIDATES, self.settings.oversample * self.k) * crowded * self.snapshot.rows_per_item**SHARED_PLACES)
+        return candidates(self.settings, self.k, self.snapshot.n, self.snapshot.rows_per_item)
 
     def _code(self) -> Codes:
         return encode(self.unit, self.snapshot.centre)
