@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, cast
 
 from sqlalchemy import ColumnElement, and_, exists, false, func, not_, or_, select, true
 
-from ...filters import And, Compare, Exists, Field, Filter, Glob, Not, OneOf, Or, Scalar, StartsWith, type_of
+from ...filters import RELATIONS, And, Compare, Exists, Field, Filter, Glob, Not, OneOf, Or, Relation, Scalar, StartsWith, type_of
 from .schema import FieldRow, ItemRow
 
 
@@ -86,15 +86,7 @@ def _after_all(prefix: str) -> str | None:
     return stem[:-1] + ("\ue000" if stem[-1] == "\ud7ff" else chr(ord(stem[-1]) + 1))
 
 
-def _relation(column: Any, relation: str, value: Scalar) -> ColumnElement[bool]:
+def _relation(column: Any, relation: Relation, value: Scalar) -> ColumnElement[bool]:
+    """The relation as `matches` has it, which on a column makes an expression."""
     operand = float(value) if isinstance(value, bool | int) else value
-    match relation:
-        case "gt":
-            return column > operand  # type: ignore[no-any-return]
-        case "gte":
-            return column >= operand  # type: ignore[no-any-return]
-        case "lt":
-            return column < operand  # type: ignore[no-any-return]
-        case "lte":
-            return column <= operand  # type: ignore[no-any-return]
-    return column == operand  # type: ignore[no-any-return]
+    return cast("ColumnElement[bool]", RELATIONS[relation](column, operand))
