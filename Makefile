@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
 
-.PHONY: run test setup lint bench soak lock clean
+.PHONY: run test setup lint bench lock clean
 
 run: setup
 	@PATH="$(BIN):$$PATH" sh scripts/demo.sh

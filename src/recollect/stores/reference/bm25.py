@@ -6,18 +6,15 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from functools import lru_cache
 from math import log
-from typing import TypeAlias
 
 from ...analysis import beginnings, query_terms, terms
+from ...matching import Parts
 from ...model import Item
 from ...textquery import Boolean, Node, Phrase, Prefix, Term
 
 K1 = 1.2
 B = 0.75
 """BM25 as in the textbooks: how soon repeating a word stops to count, and how much long texts are held back."""
-
-Parts: TypeAlias = tuple[list[str], ...]
-"""The terms of an item's title, text and path. A phrase lies within one of them."""
 
 
 class Corpus:

@@ -15,7 +15,6 @@ from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 from itertools import islice
 from pathlib import Path
-from typing import Any
 
 from tantivy import Document, Index, IndexWriter, Occur, Query, Schema, SchemaBuilder, Searcher
 
@@ -167,15 +166,6 @@ class TextIndex:
         with _translated(self._folder):
             return _search(state, compile_query(query, state.schema), k, allowed)
 
-    def count(self, query: Node, *, allowed: Collection[int] | None = None) -> int:
-        """How many documents match."""
-        if (state := self._state) is None:
-            return 0
-        with _translated(self._folder):
-            compiled = compile_query(query, state.schema)
-            found: Any = state.searcher.search(compiled if allowed is None else _only(state.schema, compiled, allowed), 1)
-            return int(found.count)
-
     def verify(self) -> list[str]:
         """Everything that is wrong with the files on disk, a line for each; reads all of them."""
         try:
@@ -184,10 +174,6 @@ class TextIndex:
             return [str(error)]
         files = sorted(path for path in self._folder.glob("*.*") if path.name.partition(".")[0] in segments)
         return [f"the checksum of {path.name!r} in the text index is wrong" for path in files if not _sound(path)]
-
-    def bytes_on_disk(self) -> int:
-        """The size of everything in the folder."""
-        return sum(entry.stat().st_size for entry in os.scandir(self._folder)) if self._folder.is_dir() else 0
 
 
 @contextmanager

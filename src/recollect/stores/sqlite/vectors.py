@@ -138,9 +138,6 @@ class VectorIndex:
         except Damaged as damage:
             return [str(damage)]
 
-    def bytes_on_disk(self) -> int:
-        return sum(path.stat().st_size for path in self.folder.iterdir()) if self.folder.is_dir() else 0
-
 
 def _load(folder: Path, dim: int, settings: VectorSettings, known: State | None) -> State:
     snapshot = slots.load(folder, dim, known.snapshot if known else None)
