@@ -35,6 +35,7 @@ ALLOWED = {
     "pipeline": SHARED | {"understand", "recall", "rank", "evidence", "assemble"},
     "library": SHARED | {"settings", "pipeline", "ingest", "understand", "evidence", "embed", "stores", "sync"},
     "sync": {"library", "errors"},
+    "evaluate": SHARED | {"settings", "library", "ingest", "stores"},
     "testing": SHARED | {"understand", "stores"},
 }
 

