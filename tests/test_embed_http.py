@@ -21,8 +21,8 @@ from hypothesis import strategies as st
 
 from recollect.embed import HttpEmbedder, HttpLimits, open_embedder
 from recollect.embed.answers import read_vectors, retry_after_s
+from recollect.embed.granite import bundled_tokens
 from recollect.embed.http import batches
-from recollect.embed.minilm import bundled_tokens
 from recollect.errors import EmbedderError, InvalidInput
 
 KEY = "sk-very-secret-0123"

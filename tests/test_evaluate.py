@@ -118,7 +118,7 @@ def test_a_scope_with_other_things_in_it_is_refused_and_kept(tmp_path: Path) -> 
 
 def test_a_store_of_words_gets_its_vectors_when_a_model_comes(tmp_path: Path) -> None:
     with_library(lambda library: prepare(library, DATASET), tmp_path)
-    model = open_embedder("minilm", cache_dir=Settings().embed.cache_dir)
+    model = open_embedder("granite", cache_dir=Settings().embed.cache_dir)
 
     async def work(library: Library) -> list[int | None]:
         await prepare(library, DATASET)
@@ -130,13 +130,13 @@ def test_a_store_of_words_gets_its_vectors_when_a_model_comes(tmp_path: Path) ->
 
 def test_vectors_that_were_kept_are_not_counted_as_embedded(tmp_path: Path) -> None:
     for kept in (0, 4):
-        model = CachedEmbedder(open_embedder("minilm", cache_dir=Settings().embed.cache_dir), tmp_path / "vectors")
+        model = CachedEmbedder(open_embedder("granite", cache_dir=Settings().embed.cache_dir), tmp_path / "vectors")
         report = with_library(lambda library: prepare(library, DATASET), tmp_path / f"store{kept}", options=Settings(), embedder=model)
         assert (report.added, report.chunks_embedded, report.chunks_reused) == (4, 4 - kept, kept)
 
 
 def test_another_chunking_than_the_store_has_is_refused(tmp_path: Path) -> None:
-    model = open_embedder("minilm", cache_dir=Settings().embed.cache_dir)
+    model = open_embedder("granite", cache_dir=Settings().embed.cache_dir)
     with_library(lambda library: prepare(library, DATASET), tmp_path, options=Settings(), embedder=model)
     smaller = Settings.model_validate({"ingest": {"chunk_tokens": 20}})
     with pytest.raises(ModelMismatch, match="chunk_tokens"):
@@ -144,7 +144,7 @@ def test_another_chunking_than_the_store_has_is_refused(tmp_path: Path) -> None:
 
 
 def test_spans_are_measured_by_characters_and_by_tokens(tmp_path: Path) -> None:
-    model = open_embedder("minilm", cache_dir=Settings().embed.cache_dir)
+    model = open_embedder("granite", cache_dir=Settings().embed.cache_dir)
     evaluation = with_library(lambda library: evaluate(library, DATASET), tmp_path, options=Settings(), embedder=model)
     found = next(answer.values for answer in evaluation.answers if answer.query.id == "q2")
     # The whole document is one chunk.

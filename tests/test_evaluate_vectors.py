@@ -22,7 +22,7 @@ TEXTS = ["The cat sleeps.", "Every night the database is copied.", "東京都の
 
 @pytest.fixture(scope="module")
 def model() -> Embedder:
-    return open_embedder("minilm", cache_dir=Settings().embed.cache_dir)
+    return open_embedder("granite", cache_dir=Settings().embed.cache_dir)
 
 
 class Recording:

@@ -31,7 +31,7 @@ NOTES = {
 
 @pytest.fixture(scope="module")
 def model() -> Embedder:
-    return open_embedder("minilm", cache_dir=Settings().embed.cache_dir)
+    return open_embedder("granite", cache_dir=Settings().embed.cache_dir)
 
 
 class Counting:
@@ -258,6 +258,27 @@ def test_another_model_is_refused_until_the_store_is_moved(tmp_path: Path, folde
         assert library.status().space.model == "another/model"  # type: ignore[union-attr]
     with Library.open(place, embedder=model, options=Settings()).sync() as library, pytest.raises(ModelMismatch):
         library.search("cats")
+
+
+def test_a_reader_goes_on_answering_while_the_store_moves_to_the_other_bundled_model(tmp_path: Path, folder: Path, model: Embedder) -> None:
+    question, place = "how is our data kept safe?", tmp_path / "store"
+    minilm = open_embedder("minilm", cache_dir=Settings().embed.cache_dir)
+    with (
+        Library.open(place, embedder=minilm, options=Settings()).sync() as reader,
+        Library.open(place, embedder=model, options=Settings()).sync() as writer,
+    ):
+        reader.index(folder)
+        before = found(reader, question)
+        with pytest.raises(ModelMismatch, match=f"'{minilm.model_id}' and this is '{model.model_id}': set 'embed.model' .*--reembed"):
+            writer.search(question)
+        during: list[list[str]] = []
+        moved = writer.reembed(report=lambda _: during.append(found(reader, question)))
+        assert moved.chunks_embedded == len(NOTES)
+        assert during
+        assert all(each == before for each in during)
+        assert found(writer, question)[0] == before[0] == "notes/backup.md"
+        with pytest.raises(ModelMismatch, match=f"'{model.model_id}' and this is '{minilm.model_id}'"):
+            reader.search(question)
 
 
 def test_without_a_model_words_alone_are_searched(tmp_path: Path, folder: Path) -> None:

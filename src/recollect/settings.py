@@ -28,9 +28,10 @@ class Section(BaseModel):
 
 
 class EmbedSettings(Section):
-    """Which model makes the vectors: `minilm`, a folder with an ONNX model, `openai:MODEL`, or `none` for words alone."""
+    """Which model makes the vectors: `granite`, `minilm`, a folder with an ONNX model, `openai:MODEL`, `ollama:MODEL`, or `none`
+    for words alone."""
 
-    model: str = "minilm"
+    model: str = "granite"
     base_url: str | None = None
     api_key: str | None = Field(default=None, repr=False)
     threads: int | None = Field(default=None, ge=1)

@@ -7,15 +7,16 @@ from pathlib import Path
 from ..errors import InvalidInput
 from ..ports import Embedder
 from ..settings import EmbedSettings
-from .granite import bundled_tokens, open_granite
+from . import granite, minilm
 from .http import HttpEmbedder, HttpLimits
-from .minilm import open_minilm
 from .onnx import ModelFacts, OnnxEmbedder, open_folder
 
 __all__ = ["HttpEmbedder", "HttpLimits", "ModelFacts", "OnnxEmbedder", "configured", "open_embedder"]
 
 _ENDPOINTS = {"ollama": "http://localhost:11434/v1", "openai": "https://api.openai.com/v1"}
-_BUNDLED = {"granite": open_granite, "minilm": open_minilm}
+_BUNDLED = {"granite": granite.open_granite, "minilm": minilm.open_minilm}
+# A store names the model that filled it by its id, and says to set that one.
+_BY_ID = {granite.FACTS.model_id: "granite", minilm.FACTS.model_id: "minilm"}
 _ALLOWED = "'granite', 'minilm', the path of a model folder, " + " and ".join(f"'{service}:MODEL'" for service in _ENDPOINTS)
 
 
@@ -44,17 +45,18 @@ def open_embedder(
     max_tokens: int | None = None,
     limits: HttpLimits | None = None,
 ) -> Embedder:
-    """The embedder of a name: "granite", "minilm", the path of a model folder, "openai:MODEL" or "ollama:MODEL".
+    """The embedder of a name: "granite", "minilm" (or their ids), the path of a model folder, "openai:MODEL" or "ollama:MODEL".
 
     `base_url` points "openai:MODEL" at any server that speaks OpenAI's protocol. Nothing is loaded or asked yet."""
-    if name in _BUNDLED:
-        return _BUNDLED[name](cache_dir=cache_dir, threads=threads)
+    bundled = _BUNDLED.get(_BY_ID.get(name, name))
+    if bundled:
+        return bundled(cache_dir=cache_dir, threads=threads)
     service, _, model = name.partition(":")
     if service in _ENDPOINTS and model:
         if service == "openai" and base_url is None and not api_key:
             raise InvalidInput(f"{name!r} needs an API key: give one, or the base_url of a server that asks for none")
         url = base_url or _ENDPOINTS[service]
-        tokens = bundled_tokens()
+        tokens = granite.bundled_tokens()
         return HttpEmbedder(model, base_url=url, tokens=tokens, api_key=api_key, dim=dim, max_tokens=max_tokens or 512, limits=limits)
     folder = Path(name).expanduser()
     if name and folder.is_dir():

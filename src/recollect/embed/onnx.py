@@ -15,16 +15,13 @@ from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, fields
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Any, Literal
 
 import numpy as np
 
 from ..errors import EmbedderError, InvalidInput
 from ..model import Vector
-from .tokens import ModelTokens, encodable, open_tokenizer
-
-if TYPE_CHECKING:
-    from tokenizers import Tokenizer
+from .tokens import ModelTokens
 
 FACTS_FILE = "recollect-model.json"
 _INPUTS = frozenset({"input_ids", "attention_mask", "token_type_ids"})
@@ -60,7 +57,6 @@ class ModelFacts:
 @dataclass(frozen=True, slots=True)
 class _Running:
     session: Any
-    tokenizer: Tokenizer
     inputs: frozenset[str]
     output: str
 
@@ -76,7 +72,6 @@ class OnnxEmbedder:
         self.facts = facts
         self.tokens = ModelTokens(tokenizer)
         self._model = model
-        self._tokenizer = tokenizer
         self._threads = threads or _cores()
         self._lock = threading.Lock()
         self._loaded: _Running | None = None
@@ -115,7 +110,7 @@ class OnnxEmbedder:
 
     def _vector(self, running: _Running, text: str) -> Vector:
         # A tokenizer without special tokens has nothing at all for an empty text, and a model needs one token.
-        ids = np.array([running.tokenizer.encode(encodable(text)).ids or [0]], dtype=np.int64)
+        ids = np.array([self.tokens.ids(text, max_tokens=self.facts.max_tokens) or [0]], dtype=np.int64)
         given = {"input_ids": ids, "attention_mask": np.ones_like(ids), "token_type_ids": np.zeros_like(ids)}
         try:
             hidden = running.session.run([running.output], {name: given[name] for name in running.inputs})[0]
@@ -137,7 +132,8 @@ class OnnxEmbedder:
     def _running(self) -> _Running:
         with self._lock:
             if self._loaded is None:
-                self._loaded = _open(self.facts, self._model(), self._tokenizer())
+                self.tokens.load()
+                self._loaded = _open(self.facts, self._model())
             return self._loaded
 
 
@@ -167,7 +163,7 @@ def _read_facts(path: Path) -> ModelFacts:
     return ModelFacts(**given)
 
 
-def _open(facts: ModelFacts, model: Path | bytes, tokenizer: bytes) -> _Running:
+def _open(facts: ModelFacts, model: Path | bytes) -> _Running:
     import onnxruntime
 
     options = onnxruntime.SessionOptions()
@@ -188,7 +184,7 @@ def _open(facts: ModelFacts, model: Path | bytes, tokenizer: bytes) -> _Running:
         raise EmbedderError(f"the model {facts.model_id!r} asks for {sorted(inputs)}: only {sorted(_INPUTS)} can be given")
     outputs = [entry.name for entry in session.get_outputs()]
     output = "last_hidden_state" if "last_hidden_state" in outputs else outputs[0]
-    return _Running(session, open_tokenizer(tokenizer, max_tokens=facts.max_tokens), inputs, output)
+    return _Running(session, inputs, output)
 
 
 def _failures() -> tuple[type[Exception], ...]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from dataclasses import dataclass
+from io import SEEK_CUR
 from typing import Any, BinaryIO, TypeAlias
 
 import numpy as np
@@ -39,24 +40,12 @@ class Pack:
         return found.floats() if isinstance(found, Quantised) else found
 
 
-def read_tokenizer(file: BinaryIO) -> bytes:
-    """The tokenizer.json of a pack; the rest is not read."""
-    header = _header(file)
-    return file.read(header["tokenizer_len"])
-
-
 def read_pack(file: BinaryIO) -> Pack:
-    """The whole pack."""
-    header = _header(file)
-    file.seek(header["tokenizer_len"], 1)
+    """The sizes and the tensors of a pack that is known to be whole."""
+    file.seek(len(MAGIC))
+    header = json.loads(file.read(int.from_bytes(file.read(8), "little")))
+    file.seek(header["tokenizer_len"], SEEK_CUR)
     return Pack(header["arch"], {entry["name"]: _tensor(entry, file.read(entry["len"])) for entry in header["tensors"]})
-
-
-def _header(file: BinaryIO) -> dict[str, Any]:
-    if file.read(len(MAGIC)) != MAGIC:
-        raise ValueError(f"it does not begin with {MAGIC.decode()}")
-    header: dict[str, Any] = json.loads(file.read(int.from_bytes(file.read(8), "little")))
-    return header
 
 
 def _tensor(entry: dict[str, Any], data: bytes) -> Floats | Quantised:

