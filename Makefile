@@ -1,10 +1,10 @@
-# make run | test | setup | lint | bench
+# make run | test | setup | lint | bench | quality
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
 
-.PHONY: run test setup lint bench lock clean
+.PHONY: run test setup lint bench quality lock clean
 
 run: setup
 	@PATH="$(BIN):$$PATH" sh scripts/demo.sh
@@ -28,6 +28,9 @@ lint: setup
 
 bench: setup
 	$(BIN)/python -m benchmarks
+
+quality: setup
+	$(BIN)/python -m benchmarks.quality
 
 lock:
 	$(BIN)/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-header --no-annotate --all-extras --group dev --output-file requirements.lock pyproject.toml

@@ -14,7 +14,7 @@ from recollect.model import Vector, digest
 from recollect.ports import Embedder
 from recollect.settings import VectorSettings
 from recollect.stores.sqlite.nearest import candidates
-from recollect.stores.sqlite.text import compile_query
+from recollect.stores.sqlite.query import compile_query
 from recollect.understand.text import parse
 
 HITS = NEAREST = 50

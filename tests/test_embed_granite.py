@@ -128,9 +128,8 @@ def test_every_vector_is_near_the_exact_one(granite: OnnxEmbedder, rows: Floats)
     exact = Exact(BUNDLE.read("granite-embedding-30m-english-int8.hmsemb"))
     expected = exact.vectors([granite.tokens.ids(text, max_tokens=512) for text in TEXTS])
     near = dict(zip(TEXTS, (rows * expected).sum(axis=1).tolist(), strict=True))
-    # All but one are above .999; the address is .9988.
-    assert {text: cosine for text, cosine in near.items() if cosine < 0.998} == {}
-    assert np.mean(list(near.values())) > 0.9992
+    assert {text: cosine for text, cosine in near.items() if cosine <= 0.999} == {}
+    assert np.mean(list(near.values())) > 0.9994
 
 
 def test_vectors_are_unit_and_depend_on_their_text_alone(granite: OnnxEmbedder, rows: Floats) -> None:

@@ -100,6 +100,15 @@ def test_zscore_counts_from_the_lowest_hit() -> None:
     assert scores(by(found, normalize="zscore")) == pytest.approx({"a": 2 / spread, "b": 1 / spread, "c": 0})
 
 
+def test_the_one_item_with_a_rare_word_stands_out() -> None:
+    near = {f"v{place}": 0.8 - place / 1000 for place in range(100)}
+    found = {"text": ranking(rare=12.0), "vector": ranking(**near)}
+    assert by(found, normalize="zscore", weights={"text": 0.35, "vector": 0.65})[0].id == "rare"
+    # Where the vector route found as few, a word in common says less.
+    found = {"text": ranking(rare=12.0), "vector": ranking(close=0.9, rare=0.5, far=0.4)}
+    assert by(found, normalize="zscore", weights={"text": 0.35, "vector": 0.65})[0].id == "close"
+
+
 def test_sigmoid_has_one_half_for_the_mean() -> None:
     values = scores(by({"text": ranking(a=3.0, b=2.0, c=1.0)}, normalize="sigmoid"))
     assert values["b"] == pytest.approx(0.5)

@@ -295,7 +295,7 @@ def test_without_a_model_words_alone_are_searched(tmp_path: Path, folder: Path) 
         ({"query": "  "}, "the query is empty"),
         ({"query": "x", "k": 0}, "k is 0: ask for 1 to 1000"),
         ({"query": "x", "k": 1_000_000_000}, "k is 1000000000"),
-        ({"query": "x", "mode": "fuzzy"}, "'fuzzy'.*web, plain, phrase, strict"),
+        ({"query": "x", "mode": "fuzzy"}, "'fuzzy'.*web, any, plain, phrase, strict"),
         ({"query": "x", "profile": "poems"}, "'poems'.*documents, code, graph"),
         ({"query": "x", "where": {"yeer": 1}}, "'yeer'"),
         ({"query": "x", "where": {"importance": "high"}}, "holds a number"),

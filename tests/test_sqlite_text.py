@@ -22,6 +22,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from recollect.errors import StoreBusy
+from recollect.stores.sqlite import text as text_index
 from recollect.stores.sqlite.text import MANIFEST, MAX_OVERFETCH, Damaged, TextDoc, TextIndex, TextSettings, _opened
 from recollect.textquery import Boolean, Node, Phrase, Prefix, Term
 from recollect.understand.text import parse
@@ -197,6 +198,55 @@ def test_a_filter_gives_what_filtering_everything_gives(memory: Path, size: int)
         assert len(index.search(query, k=10_000, allowed=allowed)) == len(expected)
     assert found(index, query, 10, []) == []
     assert 10 * 2_000 // 1 > MAX_OVERFETCH > 10 * 2_000 // 400  # both ways of filtering are met
+
+
+def test_an_item_of_many_windows_is_one_item(memory: Path) -> None:
+    index = opened(memory)
+    index.apply([doc(1, "cat " * 950), doc(2, "cat"), doc(3, "")], [], 1)
+    assert (len(index), index.documents, index.deleted) == (3, 12, 0)
+    assert found(index, "cat", 2) == found(index, "cat", 100) == [1, 2]
+    index.apply([doc(1, "dog " * 250)], [], 2)
+    assert (len(index), index.documents, len(opened(memory))) == (3, 5, 3)
+    assert (found(index, "cat"), found(index, "dog")) == ([2], [1])
+    index.apply([], [1, 2], 3)
+    assert (len(index), index.documents, found(index, "cat dog")) == (1, 1, [])
+
+
+def test_more_windows_than_are_usually_looked_through_hide_no_item(memory: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(text_index, "MAX_FETCH", 20)
+    index = opened(memory)
+    index.apply([doc(1, "cat " * 40_000), *(doc(seq, "a cat among others") for seq in range(2, 9))], [], 1)
+    assert found(index, "cat", 8) == list(range(1, 9))
+
+
+def test_equal_long_items_tie_however_the_index_was_filled(memory: Path) -> None:
+    index = opened(memory)
+    for part in ([5, 2, 9], [7], [1, 8, 0, 3, 6, 4]):
+        index.apply([doc(seq, "cat dog " * 1_000) for seq in part], [], 1)
+    for k in (1, 5, 10):
+        hits = index.search(Term("cat"), k=k)
+        assert [seq for seq, _ in hits] == list(range(10))
+        assert len({score for _, score in hits}) == 1
+
+
+@pytest.mark.parametrize("size", [1, 8, 60, 149])
+def test_a_filter_on_long_items_gives_what_filtering_everything_gives(memory: Path, size: int) -> None:
+    chance = random.Random(size)
+    words = ["cat", "dog", *(f"filler{number}" for number in range(30))]
+    index = opened(memory)
+    index.apply([doc(seq, " ".join(chance.choices(words, k=chance.choice([5, 300, 2_000])))) for seq in range(150)], [], 1)
+    everything = index.search(Term("cat dog"), k=150)
+    allowed = chance.sample(range(150), size)
+    expected = [hit for hit in everything if hit[0] in set(allowed)]
+    for k in (1, 10, 150):
+        assert index.search(Term("cat dog"), k=k, allowed=allowed)[:k] == expected[:k]
+
+
+def test_a_run_without_spaces_counts_where_it_stands_whole_in_a_long_item(memory: Path) -> None:
+    filler = " ".join(f"filler{number}" for number in range(300))
+    index = opened(memory)
+    index.apply([doc(1, f"京都と東京 {filler}"), doc(2, f"{filler} 東京都の話")], [], 1)
+    assert found(index, "東京都") == [2, 1]
 
 
 @pytest.mark.parametrize("k", [0, -1])
@@ -397,10 +447,10 @@ def test_garbage_in_any_file_is_seen_by_verify(filled: Path, suffix: str) -> Non
 
 
 def test_a_search_that_meets_garbage_says_damaged(filled: Path) -> None:
+    index = opened(filled)
     spoil(
         filled, ".idx", lambda path: path.write_bytes(bytes(byte * 7 % 256 for byte in path.read_bytes()[:-120]) + path.read_bytes()[-120:])
     )
-    index = opened(filled)
     with pytest.raises(Damaged):
         index.search(Boolean(should=tuple(Phrase(f"cat{number} cat{number + 1}") for number in range(58))), k=5)
 

@@ -351,8 +351,8 @@ def test_vectors_of_another_width_are_damage(tmp_path: Path) -> None:
 def test_a_manifest_of_another_format_is_damage(tmp_path: Path) -> None:
     filled(tmp_path)
     path = tmp_path / "manifest.json"
-    path.write_text(path.read_text().replace('"format": 1', '"format": 2'))
-    with pytest.raises(Damaged, match="format 2"):
+    path.write_text(path.read_text().replace('"format": 2', '"format": 9'))
+    with pytest.raises(Damaged, match="format 9"):
         opened(tmp_path)
 
 

@@ -71,6 +71,19 @@ def test_plain(text: str, expected: Node) -> None:
     assert parse(text, "plain") == expected
 
 
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("cat dog", should(Term("cat dog"))),
+        ('is "the cat" -big OR small?', should(Term("is the cat big OR small"))),
+        ("東京都 map", should(Term("東京都 map"), Phrase("東京都"))),
+        ("?!", Boolean()),
+    ],
+)
+def test_any(text: str, expected: Node) -> None:
+    assert parse(text, "any") == expected
+
+
 def test_phrase() -> None:
     assert parse('to be -or "not"', "phrase") == Phrase('to be -or "not"')
     assert parse("???", "phrase") == Boolean()
@@ -139,9 +152,9 @@ def test_deep_but_allowed() -> None:
 
 
 def test_an_unknown_mode_names_the_known_ones() -> None:
-    with pytest.raises(InvalidInput, match="'fuzzy': use one of web, plain, phrase, strict"):
+    with pytest.raises(InvalidInput, match="'fuzzy': use one of web, any, plain, phrase, strict"):
         parse("cat", "fuzzy")
-    assert MODES == ("web", "plain", "phrase", "strict")
+    assert MODES == ("web", "any", "plain", "phrase", "strict")
 
 
 def leaves(node: Node) -> list[Term | Phrase | Prefix]:

@@ -33,7 +33,7 @@ async def search(store: Store, embedder: Embedder | None, plan: Plan) -> Retriev
     named = [*([plan.where] if plan.where is not None else []), *(Exists(field_named(name)) for name in plan.facets)]
     if named:
         check(And(tuple(named)), await store.fields(plan.scope))
-    depth = max(plan.profile.depth, plan.k * 2)
+    depth = max(plan.profile.depth, plan.k)
     while True:
         rankings, space = await recall(store, embedder, plan, depth, timing)
         recalled = perf_counter()

@@ -5,6 +5,7 @@ A key `vectors.policy` of the file is `RECOLLECT_VECTORS_POLICY` in the environm
 
 from __future__ import annotations
 
+import json
 import os
 from collections.abc import Mapping
 from dataclasses import dataclass, fields, is_dataclass
@@ -12,7 +13,7 @@ from difflib import get_close_matches
 from pathlib import Path
 from typing import Any, Literal, get_args
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator
 
 from .errors import InvalidInput
 
@@ -71,11 +72,22 @@ class IngestSettings(Section):
 
 
 class SearchSettings(Section):
-    """Defaults of a search."""
+    """Defaults of a search. What is not set from `weights` on is as the profile has it."""
 
     profile: str = "documents"
     mode: str = "web"
     k: int = 10
+    weights: dict[str, float] | None = None
+    blend: Literal["rrf", "linear"] | None = None
+    normalize: Literal["minmax", "zscore", "sigmoid", "none"] | None = None
+    rrf_k: int | None = Field(default=None, ge=0)
+    depth: int | None = Field(default=None, ge=1)
+
+    @field_validator("weights", mode="before")
+    @classmethod
+    def _from_environment(cls, value: Any) -> Any:
+        """A variable holds JSON, such as {"text": 0.3, "vector": 0.7}."""
+        return json.loads(value) if isinstance(value, str) else value
 
 
 class Settings(Section):

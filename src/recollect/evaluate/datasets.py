@@ -117,6 +117,11 @@ def mostly_code(documents: Sequence[Item]) -> bool:
     return sum(document.format == "code" for document in documents) * 2 > len(documents)
 
 
+def mostly_episodes(documents: Sequence[Item]) -> bool:
+    """Whether more than half of the documents are what happened: conversations, sessions, events."""
+    return sum("episodic" in (document.kind, document.metadata.get("memory_type")) for document in documents) * 2 > len(documents)
+
+
 def _require(folder: Path, *names: str) -> None:
     if not folder.is_dir():
         raise InvalidInput(f"there is no folder {str(folder)!r}: name one that holds {CORPUS}, {QUERIES} and {QRELS}")

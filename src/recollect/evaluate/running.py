@@ -18,7 +18,7 @@ from ..ingest import Progress
 from ..library import IndexReport, Library
 from ..profiles import Blend, Normalize
 from ..settings import SearchSettings
-from .datasets import Dataset, Half, Query, chosen, mostly_code
+from .datasets import Dataset, Half, Query, chosen, mostly_code, mostly_episodes
 from .judgments import Span
 from .measures import means, ranking_values, require_measures
 from .spans import Starts, span_values
@@ -26,6 +26,10 @@ from .vectors import CachedEmbedder
 
 DEFAULT_K: Final = 100
 DIGITS: Final = 6
+TIMED: Final = 200
+"""Questions asked once more, for as many results as a person sees, to time them."""
+MODE: Final = "any"
+"""A question of a dataset is a text, not something typed into a search box: its quotes and hyphens are no operators."""
 
 Report = Callable[[Progress], None]
 
@@ -44,9 +48,10 @@ class How(TypedDict, total=False):
     half: Half | None
     limit: int | None
     haystacks: bool
+    timed: bool
 
 
-_CHOICES = ("half", "limit", "haystacks")
+_CHOICES = ("half", "limit", "haystacks", "timed")
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,8 +77,8 @@ class Evaluation:
     model: str | None
     how: How
     values: Mapping[str, float]
-    latency_p50_ms: float
-    latency_p95_ms: float
+    latency_p50_ms: float | None
+    latency_p95_ms: float | None
     answers: tuple[Answer, ...]
     notes: tuple[str, ...] = ()
     indexing: IndexReport | None = None
@@ -149,7 +154,7 @@ async def ask(library: Library, dataset: Dataset, *, report: Report | None = Non
     options = search_options(library, dataset, how)
     starts = _token_starts(library, dataset)
     progress = Progress(items_total=len(queries))
-    await library.search(queries[0].text, **options)  # The first search opens the model and the indexes.
+    times = await _times(library, dataset, queries[:TIMED] if how.get("timed", True) else (), how)
     answers: list[Answer] = []
     for query in queries:
         bundle = await library.search(query.text, **options, where=haystack(dataset, query, how))
@@ -160,7 +165,14 @@ async def ask(library: Library, dataset: Dataset, *, report: Report | None = Non
         if report:
             report(progress)
     items = (await library.status()).items
-    return _evaluation(library, dataset, items, _measured(dataset, answers), how)
+    return _evaluation(library, dataset, items, _measured(dataset, answers), times, how)
+
+
+async def _times(library: Library, dataset: Dataset, queries: Sequence[Query], how: How) -> list[float]:
+    """Milliseconds that a search takes, for as many results as the settings say; the first one also opens model and indexes."""
+    options = search_options(library, dataset, how) | {"k": library.settings.search.k}
+    found = [await library.search(query.text, **options, where=haystack(dataset, query, how)) for query in (*queries[:1], *queries)]
+    return [bundle.stats.timing_ms["total"] for bundle in found[1:]]
 
 
 def _questions(dataset: Dataset, how: How) -> tuple[Query, ...]:
@@ -175,7 +187,8 @@ def _questions(dataset: Dataset, how: How) -> tuple[Query, ...]:
 def search_options(library: Library, dataset: Dataset, how: How) -> dict[str, Any]:
     """What each search of a run is given."""
     numbers = {name: value for name, value in how.items() if name not in _CHOICES}
-    return {"k": DEFAULT_K} | numbers | {"profile": profile_of(library, dataset, how)[0]}
+    chosen_mode = library.settings.search.mode if "mode" in library.settings.search.model_fields_set else MODE
+    return {"k": DEFAULT_K, "mode": chosen_mode} | numbers | {"profile": profile_of(library, dataset, how)[0]}
 
 
 def profile_of(library: Library, dataset: Dataset, how: How) -> tuple[str, str]:
@@ -191,6 +204,8 @@ def fitting_profile(dataset: Dataset, options: SearchSettings) -> tuple[str, str
         return options.profile, "by the settings"
     if dataset.documents and mostly_code(dataset.documents):
         return "code", "most documents are code"
+    if dataset.documents and mostly_episodes(dataset.documents):
+        return "memory", "most documents are episodes"
     return options.profile, "the default"
 
 
@@ -236,9 +251,11 @@ def _measured(dataset: Dataset, answers: Sequence[Answer]) -> tuple[Answer, ...]
     return tuple(replace(answer, values={**values.get(answer.query.id, {}), **answer.values}) for answer in answers)
 
 
-def _evaluation(library: Library, dataset: Dataset, documents: int, answers: tuple[Answer, ...], how: How) -> Evaluation:
+def _evaluation(
+    library: Library, dataset: Dataset, documents: int, answers: tuple[Answer, ...], times: Sequence[float], how: How
+) -> Evaluation:
     profile, reason = profile_of(library, dataset, how)
-    p50, p95 = (float(each) for each in np.percentile([answer.ms for answer in answers], [50, 95]))
+    p50, p95 = (float(each) for each in np.percentile(times, [50, 95])) if times else (None, None)
     return Evaluation(
         dataset=dataset.name,
         documents=documents,

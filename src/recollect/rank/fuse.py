@@ -12,9 +12,10 @@ from typing import Final, TypeAlias, get_args
 
 from ..errors import InvalidInput
 from ..model import Fused, Part, Ranking
-from ..profiles import Blend, Normalize
+from ..profiles import TEXT, Blend, Normalize
 
-LARGEST: Final = float_info.max
+LARGEST: Final = float_info.max / 2
+"""No value is larger, so that no sum of shares of them is infinite."""
 Normaliser: TypeAlias = Callable[[Sequence[float]], list[float]]
 """From the scores of a route's hits to values of at least 0, so that a hit is never worse than an item the route did not find."""
 
@@ -30,14 +31,19 @@ def fuse(rankings: Mapping[str, Ranking], *, weights: Mapping[str, float], blend
 
     "rrf" looks at ranks alone: weight / (rrf_k + rank), scaled so that the first of every route has the score 1.
     "linear" adds up scores, made comparable by `normalize` over each route's hits; what a route did not find has 0 there.
+    Words that are not there score 0: where the text route found fewer than another, such scores fill its list while it is
+    normalised, so that the one item with a rare word stands out.
     """
     shares = _shares(rankings, weights)
     values = _values_by(blend, normalize, rrf_k)
+    unique = {route: _unique(rankings[route]) for route in shares}
+    longest = max(map(len, unique.values()), default=0)
     parts: dict[str, tuple[Part, ...]] = {}
     for route, share in shares.items():
-        first = _unique(rankings[route])
+        first = unique[route]
         scores = _finite(list(first.values()))
-        normalised = values(scores)
+        misses = [0.0] * (longest - len(scores)) if route == TEXT else []
+        normalised = values([*scores, *misses])
         given = [share * value for value in normalised]
         rows = zip(repeat(route), count(1), scores, normalised, repeat(share), given, strict=False)
         for id_, part in zip(first, map(_part, rows), strict=True):
@@ -71,7 +77,7 @@ def _values_by(blend: str, normalize: str, rrf_k: int) -> Normaliser:
     if normalize not in NORMALISERS:
         raise InvalidInput(f"there is no normalize {normalize!r}: use {', '.join(NORMALISERS)}")
     if rrf_k < 0:
-        raise InvalidInput(f"rrf_k is {rrf_k!r}: give at least 0, usually 60")
+        raise InvalidInput(f"rrf_k is {rrf_k!r}: give at least 0, often 10 or 60")
     if blend == "linear":
         return NORMALISERS[normalize]
     return lambda scores: [(rrf_k + 1) / (rrf_k + rank) for rank in range(1, len(scores) + 1)]
@@ -117,7 +123,7 @@ def _sigmoid(scores: Sequence[float]) -> list[float]:
 def _none(scores: Sequence[float]) -> list[float]:
     """As they are; where some are negative, above the lowest."""
     low = min(0.0, min(scores, default=0.0))
-    return [min(score - low, LARGEST) for score in scores] if low else list(scores)
+    return [min(score - low, LARGEST) for score in scores]
 
 
 def _deviations(scores: Sequence[float]) -> list[float]:

@@ -144,6 +144,56 @@ async def test_what_says_more_about_the_words_comes_first(store: Store) -> None:
     assert ids(await store.search_text(SCOPE, Term("entanglement absent"), k=9)) == ["short", "long"]
 
 
+def _filler(count: int) -> str:
+    return " ".join(f"filler{at}" for at in range(count))
+
+
+@law
+async def test_a_long_item_is_ranked_by_its_best_part(store: Store) -> None:
+    await write(
+        store,
+        plain("a", f"quantum {_filler(600)} entanglement"),
+        plain("b", f"{_filler(250)} quantum entanglement {_filler(350)}"),
+    )
+    found = await store.search_text(SCOPE, Term("quantum entanglement"), k=2)
+    assert ids(found) == ["b", "a"]
+    assert found[0].score > found[1].score
+
+
+@law
+async def test_the_title_belongs_to_every_part_of_a_long_item(store: Store) -> None:
+    await write(
+        store,
+        plain("a", f"zebra zebra zebra {_filler(600)} stripes"),
+        plain("b", f"{_filler(600)} stripes", title="Zebra"),
+        plain("c", f"{_filler(600)} stripes", source_ref="zebra.md"),
+    )
+    assert ids(await store.search_text(SCOPE, Term("zebra stripes"), k=3)) == ["b", "c", "a"]
+
+
+@law
+async def test_the_parts_of_one_item_do_not_crowd_out_the_others(store: Store) -> None:
+    """The best windows of two are far more than k."""
+    await write(store, *(plain(f"long{at}", "alpha " * 6_000) for at in range(2)))
+    await write(store, *(plain(f"short{at}", f"alpha {_filler(60)}") for at in range(9)))
+    everything = await store.search_text(SCOPE, Term("alpha"), k=99)
+    assert ids(everything) == ["long0", "long1", *(f"short{at}" for at in range(9))]
+    for k in (1, 3, 7):
+        assert await store.search_text(SCOPE, Term("alpha"), k=k) == everything[:k]
+
+
+@law
+async def test_what_holds_for_the_whole_of_a_long_item_is_found(store: Store) -> None:
+    """Whatever lies between its words, and wherever the item may be divided."""
+    await write(store, plain("a", _filler(300)), plain("b", "other words"))
+    both = (Term("filler0"), Term("filler299"))
+    for at in range(299):
+        side_by_side = Phrase(f"filler{at} filler{at + 1}")
+        assert await _found(store, Boolean(should=(Term("other"), side_by_side))) == {"a", "b"}, at
+    assert await _found(store, Boolean(must=both)) == {"a"}
+    assert await _found(store, Boolean(should=both[:1], must_not=both[1:])) == set()
+
+
 @law
 async def test_should_adds_to_the_score(store: Store) -> None:
     await _filled(store)

@@ -20,6 +20,7 @@ WORDS = ["alpha", "beta", "gamma", "delta", "数据", "getUserName", "the"]
 CHOICES = [None, {"n": {"gte": 2}}, {"NOT": {"tag": "x"}}, {"OR": [{"kind": "code"}, {"flag": True}]}, {"path": {"glob": "src/**"}}]
 QUESTIONS: list[Node] = [
     Term("alpha beta"),
+    Boolean(should=(Term("beta 数据"), Phrase("beta 数据"))),
     Phrase("alpha beta"),
     Prefix("al"),
     Boolean(must=(Term("alpha"),), must_not=(Term("beta"),)),
@@ -28,7 +29,7 @@ QUESTIONS: list[Node] = [
 
 
 def _entry(chance: random.Random, scope: str) -> Entry:
-    text = " ".join(chance.choices(WORDS, k=chance.randint(4, 9)))
+    text = " ".join(chance.choices(WORDS, k=chance.choice([4, 6, 9, 9, 250])))
     fields: dict[str, Any] = {
         "kind": chance.choice(["document", "code"]),
         "source": "files",

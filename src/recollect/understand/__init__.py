@@ -64,7 +64,7 @@ def understand(
 
 def _demand(query: Node, mode: str) -> Node | None:
     """What the user insists on. Plain words only say what to look for, and a text that means the same may use others."""
-    if query == Boolean() or mode == "plain":
+    if query == Boolean() or mode in ("any", "plain"):
         return None
     if mode != "web":
         return query

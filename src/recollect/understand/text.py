@@ -35,12 +35,17 @@ def parse(text: str, mode: str) -> Node:
 
     web     words are ranked, "a phrase" is required, -word and -"a phrase" are excluded, `a OR b` requires one of them;
             exclusions alone find nothing
+    any     words are ranked; no operators
     plain   every word must occur, but for words like "the" among others; no operators
     phrase  the words, side by side
     strict  an expression of words, word:*, 'a phrase', <->, !, &, | and parentheses, tightest first; ! alone finds nothing"""
     if mode not in _PARSERS:
         raise InvalidInput(f"unknown text mode {mode!r}: use one of {', '.join(MODES)}")
     return _PARSERS[mode](text)
+
+
+def _any(text: str) -> Node:
+    return Boolean(should=_ranked(" ".join(words(text[:MAX_CHARS]))))
 
 
 def _plain(text: str) -> Node:
@@ -273,5 +278,5 @@ def _negated(node: Node) -> Node:
     return node.must_not[0] if len(node.must_not) == 1 else Boolean(should=node.must_not)
 
 
-_PARSERS: Final[dict[str, Callable[[str], Node]]] = {"web": _web, "plain": _plain, "phrase": _phrase, "strict": _strict}
+_PARSERS: Final[dict[str, Callable[[str], Node]]] = {"web": _web, "any": _any, "plain": _plain, "phrase": _phrase, "strict": _strict}
 MODES: Final = tuple(_PARSERS)

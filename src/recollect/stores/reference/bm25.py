@@ -11,14 +11,31 @@ from ...analysis import beginnings, query_terms, terms
 from ...matching import Parts
 from ...model import Item
 from ...textquery import Boolean, Node, Phrase, Prefix, Term
+from ..windows import only_ranks, weighted, windows
 
 K1 = 1.2
 B = 0.75
-"""BM25 as in the textbooks: how soon repeating a word stops to count, and how much long texts are held back."""
+"""How soon repeating a word stops to count, and how much long texts are held back: as in the textbooks, and as Tantivy has them. Mean
+of six sets .6429; the best of k1 .6 to 2 and b .3 to .9 is .6439, at 2 and .75."""
 
 
 class Corpus:
     """The texts of a scope, and how well one of them answers a query."""
+
+    def __init__(self, documents: Sequence[Parts]) -> None:
+        self._whole = Texts([weighted(parts) for parts in documents])
+        self._windows = Texts([window for parts in documents for window in windows(parts)])
+
+    def score(self, query: Node, parts: Parts) -> float | None:
+        """By the best window where the query only ranks, else by the whole. None where it does not hold."""
+        if not only_ranks(query):
+            return self._whole.score(query, weighted(parts))
+        scores = [self._windows.score(query, window) for window in windows(parts)]
+        return max((score for score in scores if score is not None), default=None)
+
+
+class Texts:
+    """Texts of one kind, whole or windows, among which a word is common or rare and a text long or short."""
 
     def __init__(self, documents: Sequence[Parts]) -> None:
         self._count = len(documents)

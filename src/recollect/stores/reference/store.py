@@ -267,13 +267,8 @@ def _unit(vector: Vector, dim: int | None) -> Vector:
 
 
 def _nearest(item_id: str, passages: Passages, unit: Vector) -> Hit:
-    """An item by its best passage, or as a whole where its passages together are nearer."""
+    """An item by its best passage."""
     best, chunk = max((_cosine(row, unit), -at) for at, row in enumerate(passages.vectors))
-    if len(passages.chunks) > 1:
-        total = passages.vectors.sum(axis=0)
-        whole = _cosine(_half(total / max(float(np.linalg.norm(total)), 1e-12)), unit)
-        if whole > best:
-            return Hit(item_id, (1 + whole) / 2)
     return Hit(item_id, (1 + best) / 2, passages.chunks[-chunk].ordinal)
 
 

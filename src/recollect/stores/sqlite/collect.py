@@ -83,7 +83,7 @@ class Collector:
         hits: dict[str, Hit] = {}
         for hit in found:
             if (item_id := ids.get(hit.seq)) is not None and item_id not in hits:
-                hits[item_id] = Hit(item_id, round(hit.score, DECIMALS), hit.chunk if hit.chunk is None or hit.chunk >= 0 else None)
+                hits[item_id] = Hit(item_id, round(hit.score, DECIMALS), hit.chunk)
         return sorted(hits.values(), key=lambda hit: (-hit.score, hit.id))
 
     def _ids(self, seqs: list[int], where: Filter | None) -> dict[int, str]:

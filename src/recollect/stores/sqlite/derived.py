@@ -34,12 +34,6 @@ MAX_DELETED_SHARE = 0.1
 """Tantivy keeps deleted documents, and counts them in its scores, until it merges their segments. Beyond this share of
 the live ones the index is built anew: 45 µs a document, so half a millisecond for each one that was replaced."""
 
-ITEM_LEVEL = -1
-"""The ordinal of an item's own vector, the mean of its chunks' vectors, beside those of its chunks."""
-
-NO_LENGTH = 1e-12
-"""Below this a mean is no direction: vectors that cancel out stay near zero instead of becoming noise."""
-
 Numbers: TypeAlias = np.ndarray[Any, np.dtype[Any]]
 Matrix: TypeAlias = np.ndarray[Any, np.dtype[np.float16]]
 
@@ -102,7 +96,7 @@ class ScopeIndexes:
         if self.text.applied < change:
             dead = self._dead(connection, self.text.applied)
             self.text.apply(self._documents(connection, self.text.applied), dead.tolist(), change)
-            if self.text.deleted > KEPT_DELETED + MAX_DELETED_SHARE * len(self.text):
+            if self.text.deleted > KEPT_DELETED + MAX_DELETED_SHARE * self.text.documents:
                 self._renew_text(connection, change)
         if space and self.vectors(space).applied < change:
             self._catch_up_vectors(connection, space, self.vectors(space), change)
@@ -206,7 +200,7 @@ class ScopeIndexes:
             dead = dead[:0]
 
     def _rows(self, connection: Connection, space: Space, after: int, upto: int) -> tuple[Numbers, Numbers, Matrix]:
-        """The index rows of the items of some changes: one for each chunk, and one for an item that has several."""
+        """The index rows of the items of some changes: one for each chunk."""
         found = connection.execute(
             select(ItemRow.seq, ChunkRow.ordinal, ChunkRow.vector)
             .join(ChunkRow, (ChunkRow.scope == ItemRow.scope) & (ChunkRow.item_id == ItemRow.id) & (ChunkRow.space == space.id))
@@ -216,15 +210,4 @@ class ScopeIndexes:
         seqs = np.array([row[0] for row in found], np.int64)
         ordinals = np.array([row[1] for row in found], np.int32)
         vectors = np.frombuffer(b"".join(row[2] for row in found), np.float16).reshape(-1, space.dim)
-        items, firsts, counts = np.unique(seqs, return_index=True, return_counts=True)
-        if not (counts > 1).any():
-            return seqs, ordinals, vectors
-        sums = np.add.reduceat(vectors.astype(np.float32), firsts)[counts > 1]
-        means = (sums / np.maximum(np.linalg.norm(sums, axis=1, keepdims=True), NO_LENGTH)).astype(np.float16)
-        several = items[counts > 1]
-        order = np.argsort(np.concatenate([seqs, several]), kind="stable")
-        return (
-            np.concatenate([seqs, several])[order],
-            np.concatenate([ordinals, np.full(len(several), ITEM_LEVEL, np.int32)])[order],
-            np.concatenate([vectors, means])[order],
-        )
+        return seqs, ordinals, vectors

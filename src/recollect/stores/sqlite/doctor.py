@@ -87,14 +87,6 @@ def _wrong(connection: Connection, indexes: ScopeIndexes, space: Space | None) -
 
 
 def _vectors(connection: Connection, scope: str, space: Space) -> int:
-    """One for each chunk, and one for each item of several chunks."""
-    per_item = (
-        select(func.count().label("chunks"))
-        .select_from(ChunkRow)
-        .where(ChunkRow.scope == scope, ChunkRow.space == space.id)
-        .group_by(ChunkRow.item_id)
-        .subquery()
-    )
-    chunks = connection.scalar(select(func.coalesce(func.sum(per_item.c.chunks), 0))) or 0
-    several = connection.scalar(select(func.count()).select_from(per_item).where(per_item.c.chunks > 1)) or 0
-    return int(chunks) + several
+    """One for each chunk."""
+    query = select(func.count()).select_from(ChunkRow).where(ChunkRow.scope == scope, ChunkRow.space == space.id)
+    return connection.scalar(query) or 0

@@ -31,7 +31,7 @@ Floats: TypeAlias = npt.NDArray[np.float32]
 Codes: TypeAlias = npt.NDArray[np.uint8]
 Mask: TypeAlias = npt.NDArray[np.bool_]
 
-FORMAT: Final = 1
+FORMAT: Final = 2
 MANIFEST: Final = "manifest.json"
 ROW: Final = np.dtype([("seq", "<i8"), ("ordinal", "<i4")])
 # 1,024 float32 rows of 384 are 1.5 MB and stay in the second-level cache while they are widened and multiplied.
