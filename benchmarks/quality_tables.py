@@ -41,8 +41,8 @@ def judged(plan: Mapping[str, Any], values: Mapping[str, Mapping[str, Mapping[st
 
 def _mark(plan: Mapping[str, Any], name: str, run: str, value: float, expected: float | None, others: Mapping[str, float]) -> str:
     options = plan["sets"][name]
-    alone = max((others[each] for each in ALONE if each in others), default=0.0)
-    if run == options["profile"] and options.get("rank", True) and value < alone - plan["fail"]:
+    must_pay = options.get("rank", True) and run == options["profile"] and others.keys() >= set(ALONE)
+    if must_pay and value < max(others[each] for each in ALONE) - plan["ok"]:
         return FAIL
     if expected is None:
         return NEW

@@ -2,17 +2,23 @@
 
 from __future__ import annotations
 
+import gc
 import json
 import re
 import sys
 import tempfile
+import warnings
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from recollect.evaluate import Evaluation
+from recollect.library import IndexReport
 from recollect.surfaces.cli import main
+from recollect.surfaces.scores import evaluation_text
+from recollect.surfaces.terminal import Look
 
 DOCUMENTS = {
     "backup": "Every night the database is copied to another building and encrypted.",
@@ -77,6 +83,14 @@ def test_a_dataset_is_measured_and_nothing_stays_behind(here: Path, run: Run) ->
     assert not list((here / "temporary").iterdir())
 
 
+def test_chunks_that_need_not_be_embedded_are_said_to_be_from_the_cache() -> None:
+    evaluation = Evaluation(
+        dataset="pets", documents=3, profile="documents", profile_reason="the default", model="m", how={}, values={},
+        latency_p50_ms=None, latency_p95_ms=None, answers=(), indexing=IndexReport(added=3, chunks_embedded=1, chunks_reused=8, seconds=2),
+    )  # fmt: skip
+    assert evaluation_text(evaluation, Look(80)).endswith("indexing   2.0 s, 1 chunk embedded, 8 chunks taken from the cache")
+
+
 def test_json_is_one_flat_object(here: Path, run: Run) -> None:
     found = loads_once(run("eval", "pets", "--json")[1])
     assert {name: found[name] for name in ("dataset", "documents", "questions", "judged", "profile", "model", "nDCG@10", "hits@1")} == {
@@ -131,12 +145,75 @@ def test_each_question_is_written_on_a_line(here: Path, run: Run) -> None:
     assert rows["q2"]["ms"] > 0
 
 
+def test_a_run_that_fails_keeps_what_was_written_before(here: Path, run: Run) -> None:
+    (here / "out.jsonl").write_text("before", encoding="utf-8")
+    assert run("eval", "pets", "--questions", "out.jsonl", "--profile", "poems")[0] == 2
+    assert (here / "out.jsonl").read_text(encoding="utf-8") == "before"
+    assert not list(here.glob(".out*"))
+
+
+def test_a_dataset_is_not_written_over(here: Path, run: Run) -> None:
+    (here / "link.jsonl").symlink_to(here / "pets" / "queries.jsonl")
+    (here / "questions.csv").write_text("question,expected\nq,a.md\n", encoding="utf-8")
+    for dataset, file in (("pets", "pets/corpus.jsonl"), ("pets", "link.jsonl"), ("questions.csv", "questions.csv")):
+        before = (here / file).read_bytes()
+        code, _, err = run("eval", dataset, "--questions", file)
+        assert (code, err) == (
+            2,
+            f"recollect: --questions is {file!r}, which is of the dataset and would be written over: name another file\n",
+        )
+        assert (here / file).read_bytes() == before
+
+
+def test_a_file_that_cannot_be_written_is_told_before_the_work(here: Path, run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    async def unwanted(*_: object, **__: object) -> None:
+        raise AssertionError
+
+    monkeypatch.setattr("recollect.evaluate.prepare", unwanted)
+    (here / "folder").mkdir()
+    assert "which is a folder: name a file" in run("eval", "pets", "--questions", "folder")[2]
+    # A name that no folder takes, as a folder that cannot be written takes none.
+    assert "which cannot be written: File name too long" in run("eval", "pets", "--questions", "x" * 300)[2]
+
+
+def test_when_every_question_went_well_none_is_shown(here: Path, run: Run) -> None:
+    (here / "pets" / "qrels.tsv").write_text("q1\tcats\t1\nq2\tbackup\t1\n", encoding="utf-8")
+    assert run("eval", "pets", "--worst", "3")[1].endswith("\n\nEvery judged question was answered perfectly: there is none to show\n")
+    assert loads_once(run("eval", "pets", "--worst", "3", "--json")[1])["worst"] == []
+
+
+def test_few_results_are_shown_with_the_measures_they_allow(here: Path, run: Run) -> None:
+    code, out, _ = run("eval", "pets", "--k", "3", "--worst", "1")
+    assert code == 0
+    assert "MRR     0.6667  MAP     0.6667\nR@1     0.6667\nhits@1  0.6667\n" in out
+    assert "The 1 question with the lowest MRR\n" in out
+    assert "@10" not in out
+
+
+def test_an_interrupt_before_the_work_begins_leaves_no_warning(here: Path, run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    def interrupted(_: object) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("asyncio.run", interrupted)
+    with warnings.catch_warnings(record=True) as told:
+        warnings.simplefilter("always")
+        assert run("eval", "pets") == (130, "", "recollect: stopped\n")
+        gc.collect()
+    assert [str(warning.message) for warning in told] == []
+
+
+def test_the_hint_for_queries_is_for_search_alone(here: Path, run: Run) -> None:
+    assert run("eval", "pets", "--bogus")[2] == "recollect: unrecognized arguments: --bogus (see `recollect eval --help`)\n"
+    assert run("eval", "pets", "--k", "-x")[2] == "recollect: argument --k/-k: expected one argument (see `recollect eval --help`)\n"
+    assert "put the whole query in quotes after --" in run("search", "cats", "-dogs")[2]
+
+
 def test_options_reach_the_search(here: Path, run: Run) -> None:
     options = ["--weights", '{"text": 1, "vector": 0}', "--blend", "linear", "--normalize", "zscore", "--rrf-k", "10", "--depth", "20"]
     found = loads_once(run("eval", "pets", "--profile", "code", "--mode", "phrase", "--k", "5", *options, "--limit", "4", "--json")[1])
     assert (found["profile"], found["profile_reason"], found["questions"]) == ("code", "as asked", 4)
     # No document has the words of a question side by side.
-    assert found["hits@10"] == 0.0
+    assert found["hits@5"] == 0.0
 
 
 def test_halves_share_the_questions(here: Path, run: Run) -> None:

@@ -14,7 +14,20 @@ import pytest
 
 from recollect import InvalidInput, Item, Library, ModelMismatch
 from recollect.embed import open_embedder
-from recollect.evaluate import CachedEmbedder, Dataset, Failure, Query, ask, check, evaluate, fitting_profile, prepare, worst
+from recollect.evaluate import (
+    CachedEmbedder,
+    Dataset,
+    Evaluation,
+    Failure,
+    Query,
+    ask,
+    check,
+    compare,
+    evaluate,
+    fitting_profile,
+    prepare,
+    worst,
+)
 from recollect.evaluate.running import ranking_of
 from recollect.ingest import Progress
 from recollect.settings import Settings
@@ -45,7 +58,7 @@ DATASET = Dataset(
     ),
     qrels={"q1": {"cats": 2, "dogs": 1}, "q2": {"backup": 1}, "q3": {"deploy": 1, "cats": 0}},
     evidence={"q2": (("backup", 0, 30),), "q1": (("cats", 0, 36), ("dogs", 29, 44))},
-    haystacks={"q1": ("dogs", "backup"), "q2": ("backup", "cats")},
+    haystacks={"q1": ("dogs", "backup"), "q2": ("backup", "cats"), "q3": ("backup", "cats"), "q4": ("dogs",)},
 )
 
 
@@ -162,6 +175,23 @@ def test_a_haystack_is_all_that_a_question_is_asked_of(tmp_path: Path) -> None:
     assert by_id["q3"] == ("cats",)
 
 
+def test_a_question_without_a_haystack_is_told(tmp_path: Path) -> None:
+    few = replace(DATASET, haystacks={"q1": ("dogs",)})
+    with pytest.raises(InvalidInput, match=r"has no documents for 3 questions, such as 'q2'"):
+        with_library(lambda library: check(library, few, haystacks=True), tmp_path)
+
+
+def test_what_was_not_looked_at_is_not_measured(tmp_path: Path) -> None:
+    async def work(library: Library) -> tuple[Evaluation, list[Failure]]:
+        evaluation = await evaluate(library, DATASET, k=3)
+        return evaluation, await worst(library, DATASET, evaluation, 9)
+
+    evaluation, failures = with_library(work, tmp_path)
+    assert list(evaluation.values) == ["MRR", "MAP", "R@1", "hits@1", "span_coverage@1", "span_precision@1"]
+    assert [(failure.id, failure.measure, failure.value) for failure in failures] == [("q3", "MRR", 0.0)]
+    assert [each.measure for each in compare(evaluation, evaluation, rounds=10)] == list(evaluation.values)
+
+
 def test_only_the_chosen_questions_are_asked(tmp_path: Path) -> None:
     async def work(library: Library) -> list[set[str]]:
         await prepare(library, DATASET)
@@ -234,22 +264,25 @@ def test_code_is_asked_with_the_profile_for_code_unless_the_settings_name_anothe
 
 
 def test_the_worst_questions_show_what_was_expected_and_what_came(tmp_path: Path) -> None:
-    async def work(library: Library) -> list[Failure]:
-        evaluation = await evaluate(library, DATASET)
-        return await worst(library, DATASET, evaluation, 2)
+    dataset = replace(DATASET, qrels={**DATASET.qrels, "q1": {"cats": 1, "dogs": 2}})
 
+    async def work(library: Library) -> list[Failure]:
+        evaluation = await evaluate(library, dataset)
+        return await worst(library, dataset, evaluation, 3)
+
+    # The question that is answered perfectly is not among them.
     first, second = with_library(work, tmp_path)
-    assert (first.id, first.value, first.depth) == ("q3", 0.0, 1)
+    assert (first.id, first.measure, first.value, first.depth) == ("q3", "nDCG@10", 0.0, 1)
     (expected,) = first.expected
     assert (expected.id, expected.title, expected.rank) == ("deploy", "Deploy", None)
     assert expected.said == "words: none of the question's words occur in it"
     (instead,) = first.instead
     assert (instead.id, instead.rank, instead.why) == ("cats", 1, "found by its words (rank 1)")
-    assert second.value == 1.0
+    assert 0 < second.value < 1
     assert second.id == "q1"
     assert [(each.id, each.grade, each.rank, each.said) for each in second.expected] == [
-        ("cats", 2, 1, "found by its words (rank 1)"),
-        ("dogs", 1, 2, "found by its words (rank 2)"),
+        ("dogs", 2, 2, "found by its words (rank 2)"),
+        ("cats", 1, 1, "found by its words (rank 1)"),
     ]
 
 

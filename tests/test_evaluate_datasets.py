@@ -113,6 +113,25 @@ def test_documents_without_text_are_left_out_and_told(write: Write) -> None:
     assert dataset.notes == ("1 document without any text left out", "1 document with the id of an earlier one took its place")
 
 
+def test_questions_and_judgments_that_come_twice_are_told(write: Write) -> None:
+    twice = lines([*QUERIES, {"id": "q1", "text": "who makes backups?"}])
+    dataset = load(write(queries_jsonl=twice, qrels_tsv="q1\ta\t1\nq2\tb\t1\nq1\ta\t2\nq2\tb\t1\n"))
+    assert (dataset.queries[0].text, dataset.qrels["q1"]) == ("who makes backups?", {"a": 2})
+    assert dataset.notes == (
+        "1 question with the id of an earlier one took its place",
+        "1 judgment with another grade than an earlier one took its place",
+    )
+
+
+def test_unknown_documents_of_spans_and_haystacks_are_told(write: Write) -> None:
+    spans = [{"query_id": query, "doc_id": "gone", "start": 0, "end": 1} for query in ("q1", "q2", "q9")]
+    dataset = load(write(evidence_jsonl=lines(spans), haystacks_jsonl=lines([{"query_id": "q1", "doc_ids": ["a", "y", "x"]}])))
+    assert dataset.notes == (
+        "evidence.jsonl names 1 unknown document, such as 'gone'",
+        "haystacks.jsonl names 2 unknown documents, such as 'x'",
+    )
+
+
 def test_spans_and_haystacks_are_read(write: Write) -> None:
     spans = [{"query_id": "q1", "doc_id": "a", "start": 4, "end": 12}, {"query_id": "q1", "doc_id": "gone", "start": 0, "end": 1}]
     dataset = load(write(evidence_jsonl=lines(spans), haystacks_jsonl=lines([{"query_id": "q1", "doc_ids": ["a", "b"]}])))
@@ -130,6 +149,10 @@ def test_spans_and_haystacks_are_read(write: Write) -> None:
         ({"corpus_jsonl": '{"id": "a", "text": 3}\n'}, r"corpus.jsonl:1:1: 'text' takes a text, not 3"),
         ({"corpus_jsonl": b'{"id": "a", "text": "\xff"}\n'}, r"corpus.jsonl:1:22: not UTF-8"),
         ({"corpus_jsonl": "\n"}, "holds no document"),
+        ({"queries_jsonl": ""}, r"queries.jsonl' is empty"),
+        ({"qrels_tsv": ""}, r"qrels.tsv' is empty"),
+        ({"queries_jsonl": '{"id": "q1", "text": "x"}\n\n{"text": "who?"}\n'}, r"queries.jsonl:3: the question 'who\?' has no id"),
+        ({"queries_jsonl": '{"id": "q1", "text": "x"}\n\n{"id": }\n'}, r"queries.jsonl:3:8: not JSON"),
         ({"queries_jsonl": '{"id": "q1"}\n'}, r"queries.jsonl:1:1: the record has no 'text'"),
         ({"queries_jsonl": '{"id": "q1", "title": "t", "text": " "}\n'}, "the question 'q1' is empty"),
         ({"qrels_tsv": "q1\ta\t1\nq1\tb\tgood\n"}, r"qrels.tsv:2: the grade is 'good'"),

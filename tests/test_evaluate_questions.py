@@ -42,6 +42,11 @@ def test_questions_are_read(name: str, content: str | bytes, tmp_path: Path) -> 
     assert (dataset.name, dataset.documents) == ("q", ())
 
 
+def test_empty_cells_at_the_end_of_a_row_and_quotes_around_other_delimiters_change_nothing(tmp_path: Path) -> None:
+    assert plain(read(tmp_path, "question,expected\nq,a.md,,\n")) == [("q", {"a.md": 1})]
+    assert plain(read(tmp_path, '"question";"expected"\n"who, or what?";a.md\n')) == [("who, or what?", {"a.md": 1})]
+
+
 def test_rows_of_one_question_are_one_question(tmp_path: Path) -> None:
     content = 'question,expected,grade\n"who, or\nwhat?",a.md,2\nother?,,\n"who, or\nwhat?",b.md,\n"who, or\nwhat?",c.md,0\n'
     assert plain(read(tmp_path, content)) == [("who, or\nwhat?", {"a.md": 2, "b.md": 1, "c.md": 0}), ("other?", {})]
@@ -55,9 +60,13 @@ def test_rows_of_one_question_are_one_question(tmp_path: Path) -> None:
         ("question,expected\n", "holds no question"),
         ("question,expected\nq,\n", "holds no question with what is expected"),
         (f"question,expected\n{'q' * 200_000},a.md\n", "cannot be read as CSV: field larger than"),
-        ("question,expected\n,a.md\n", "row 2 has no question"),
-        ("question,expected,grade\nq,a.md,1\nq,b.md,high\n", "row 3: the grade is 'high'"),
+        ("question,expected\n,a.md\n", r"questions.csv:2: there is no question"),
+        ("question,expected,grade\nq,a.md,1\nq,b.md,high\n", r"questions.csv:3: the grade is 'high'"),
         (b"question,expected\nq,\x00\n", "cannot be read: binary"),
+        ("question,expected\nq,a.md\nwho, or what?,b.md\n", r"questions.csv:3: 3 cells where the header has 2: put the question in quotes"),
+        ('question,expected\nq,a.md\n"who?,b.md\nwhat?,c.md\n', r"questions.csv:3: cannot be read as CSV: unexpected end of data"),
+        ('question,expected\n"who?,b.md\n"what?",c.md\n', r"questions.csv:2: cannot be read as CSV: ',' expected after '\"'"),
+        ('question,expected\n"who?,b.md\nwhat?,c.md"\n', r"questions.csv:2: a cell goes on over several lines"),
     ],
 )
 def test_what_is_wrong_is_told_in_one_line(content: str | bytes, told: str, tmp_path: Path) -> None:

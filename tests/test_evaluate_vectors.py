@@ -164,3 +164,13 @@ def test_processes_share_a_file(tmp_path: Path) -> None:
     after = CachedEmbedder(Numbers(), tmp_path)  # type: ignore[arg-type]
     assert after.embed([str(number) for number in range(170)])[:, 0].tolist() == list(range(170))
     assert after.reused == 170
+
+
+def test_a_model_that_changed_under_its_name_is_asked_again(model: Embedder, tmp_path: Path) -> None:
+    asked = []
+    for edition in ("one", "two", "two"):
+        recording = Recording(model)
+        recording.fingerprint = edition  # type: ignore[attr-defined]
+        CachedEmbedder(recording, tmp_path).embed(TEXTS)
+        asked.append(bool(recording.given))
+    assert asked == [True, True, False]

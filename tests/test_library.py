@@ -17,7 +17,8 @@ from recollect import InvalidInput, Item, Library, ModelMismatch, NotFound, Sync
 from recollect.embed import open_embedder
 from recollect.model import Vector
 from recollect.ports import Embedder, TokenCounter
-from recollect.settings import Settings
+from recollect.profiles import PROFILES
+from recollect.settings import Settings, load
 
 NOTES = {
     "backup.md": "# Backups\n\nEvery night the database is copied to cold storage and encrypted with a rotating key.\n",
@@ -304,12 +305,30 @@ def test_without_a_model_words_alone_are_searched(tmp_path: Path, folder: Path) 
         ({"query": 5}, "give a text"),
         ({"query": "x", "blend": "soup"}, "'soup'"),
         ({"query": "x", "weights": {"smell": 1.0}}, "'smell'.*text and vector"),
+        ({"query": "x", "weights": {}}, "the weights are {}"),
+        ({"query": "x", "weights": {"text": 0, "vector": 0}}, "one of them above it"),
+        ({"query": "x", "weights": {"text": float("nan")}}, "at least 0"),
         ({"query": "(a &", "mode": "strict"}, "expected"),
     ],
 )
 def test_bad_options_are_refused_with_what_to_do(library: SyncLibrary, options: dict[str, object], message: str) -> None:
     with pytest.raises(InvalidInput, match=message):
         library.search(**options)  # type: ignore[arg-type]
+
+
+def test_numbers_that_are_set_go_with_the_profile_that_is_set(model: Embedder, folder: Path, tmp_path: Path) -> None:
+    options = Settings.model_validate({"search": {"weights": {"text": 1, "vector": 0}, "blend": "rrf", "depth": 7}})
+    with Library.open(tmp_path / "set", options=options, embedder=model).sync() as library:
+        library.index(folder)
+        ours, theirs = (library.search("cats", profile=profile).stats.params for profile in (None, "code"))
+    assert (ours["weights"], ours["blend"], ours["depth"]) == ({"text": 1, "vector": 0}, "rrf", 7)
+    assert (theirs["weights"], theirs["blend"], theirs["depth"]) == (PROFILES["code"].weights, "linear", 100)
+
+
+def test_weights_come_from_the_environment_as_json() -> None:
+    assert load(environ={"RECOLLECT_SEARCH_WEIGHTS": '{"text": 0.2, "vector": 0.8}'}).search.weights == {"text": 0.2, "vector": 0.8}
+    with pytest.raises(InvalidInput, match=r"search\.weights.*RECOLLECT_SEARCH_WEIGHTS"):
+        load(environ={"RECOLLECT_SEARCH_WEIGHTS": "text=1"})
 
 
 def test_what_is_not_there(library: SyncLibrary, tmp_path: Path) -> None:

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from recollect.stores.windows import TITLE_WEIGHT, WINDOW_TERMS, only_ranks, windows
+from recollect.stores.windows import MAX_REPEATED, TITLE_WEIGHT, WINDOW_TERMS, only_ranks, windows
 from recollect.textquery import Boolean, Node, Phrase, Prefix, Term
 from recollect.understand.text import parse
 
@@ -20,6 +20,13 @@ def test_windows_are_even_and_hold_every_term_once(count: int) -> None:
     assert len(found) == max(1, -(-count // WINDOW_TERMS))
     assert max(map(len, parts)) - min(map(len, parts)) <= 1
     assert all(window == (*[["title"]] * TITLE_WEIGHT, part, ["path"]) for window, part in zip(found, parts, strict=True))
+
+
+def test_a_title_without_end_is_not_repeated_whole() -> None:
+    title = [f"t{at}" for at in range(2_000)]
+    first, *further = windows((title, ["word"] * 1_000, []))
+    assert first[0] == title
+    assert {tuple(window[0]) for window in further} == {tuple(title[:MAX_REPEATED])}
 
 
 @pytest.mark.parametrize(

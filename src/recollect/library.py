@@ -20,7 +20,7 @@ from .ingest import Cutter, Problem, Progress
 from .model import Batch, Edge, Finding, Item, Known, Space, StoreStatus, Visit
 from .ports import Clock, Embedder, Store
 from .profiles import Blend, Normalize, adjusted
-from .settings import Settings
+from .settings import SearchSettings, Settings
 from .stores import folder_of, open_store
 from .understand import understand
 
@@ -216,6 +216,8 @@ class Library:
     ) -> RetrievalBundle:
         """The k items that answer the query best, with evidence and reasons. From `weights` on: other numbers than the profile's."""
         defaults = self.settings.search
+        # What is set goes with the profile that is set: another one that is asked for has its own numbers.
+        set_for_it = defaults if profile in (None, defaults.profile) else SearchSettings()
         plan = understand(
             query,
             scope=self.scope,
@@ -224,11 +226,11 @@ class Library:
             mode=mode or defaults.mode,
             profile=adjusted(
                 profile or defaults.profile,
-                weights=weights or defaults.weights,
-                blend=blend or defaults.blend,
-                normalize=normalize or defaults.normalize,
-                rrf_k=defaults.rrf_k if rrf_k is None else rrf_k,
-                depth=defaults.depth if depth is None else depth,
+                weights=set_for_it.weights if weights is None else weights,
+                blend=blend or set_for_it.blend,
+                normalize=normalize or set_for_it.normalize,
+                rrf_k=set_for_it.rrf_k if rrf_k is None else rrf_k,
+                depth=set_for_it.depth if depth is None else depth,
             ),
             min_score=min_score,
             min_similarity=min_similarity,
@@ -289,9 +291,12 @@ class Library:
         space = await self.store.space()
         if cutter and space and space != cutter.space:
             space.require(cutter.space.model, cutter.space.dim)
+            remedy = (
+                "set 'ingest.chunk_tokens' back, or " if space.chunker.partition("/")[0] == cutter.space.chunker.partition("/")[0] else ""
+            )
             raise ModelMismatch(
                 f"the store was cut by {space.chunker!r}, these settings say {cutter.space.chunker!r}: "
-                "set 'ingest.chunk_tokens' back, or move the store with `recollect index --reembed`"
+                f"{remedy}move the store with `recollect index --reembed`"
             )
         return cutter
 

@@ -58,6 +58,16 @@ class Embedder(Protocol):
 
 
 @runtime_checkable
+class SupportsFingerprint(Protocol):
+    """An embedder that can tell whether it makes the vectors it made before: a folder's files may change under the same name."""
+
+    @property
+    def fingerprint(self) -> str:
+        """Everything that its vectors depend on."""
+        ...
+
+
+@runtime_checkable
 class SupportsBlockingSearch(Protocol):
     """A store that can also be searched on the caller's own thread, which saves a caller that is on one already a hand-over."""
 
@@ -131,7 +141,7 @@ class Store(Protocol):
         ...
 
     async def search_vectors(self, scope: str, vector: Vector, *, k: int, where: Filter | None = None) -> Ranking:
-        """The k items nearest to the vector by their best passage or as a whole; scores are `(1 + cosine) / 2`."""
+        """The k items nearest to the vector by their best passage; scores are `(1 + cosine) / 2`."""
         ...
 
     async def fields(self, scope: str) -> dict[str, frozenset[str]]:

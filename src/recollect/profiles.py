@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
+from math import isfinite
 from types import MappingProxyType
 from typing import Any, Final, Literal
 
@@ -59,6 +60,8 @@ def adjusted(name: str, **numbers: Any) -> Profile:
     profile = replace(PROFILES[name], **{key: value for key, value in numbers.items() if value is not None})
     if unknown := set(profile.weights) - {TEXT, VECTOR}:
         raise InvalidInput(f"there is no route {unknown.pop()!r} to weigh: there are {TEXT} and {VECTOR}")
+    if not all(isfinite(weight) and weight >= 0 for weight in profile.weights.values()) or not any(profile.weights.values()):
+        raise InvalidInput(f"the weights are {dict(profile.weights)}: give numbers of at least 0, one of them above it")
     if not 1 <= profile.depth <= MAX_DEPTH:
         raise InvalidInput(f"depth is {profile.depth}: ask each route for 1 to {MAX_DEPTH} hits")
     return profile

@@ -35,7 +35,7 @@ def open_granite(*, cache_dir: Path, threads: int | None = None) -> OnnxEmbedder
     """The bundled model. The first use on a machine takes a second or two, to build its graph into `cache_dir`."""
     BUNDLE.path(_PACK)
     stem = f"{Path(_PACK).stem}-{_SHA256[:12]}-r{_RECIPE}"
-    return OnnxEmbedder(FACTS, model=lambda: cached(cache_dir, stem, _build), tokenizer=_tokenizer, threads=threads)
+    return OnnxEmbedder(FACTS, model=lambda: cached(cache_dir, stem, _build), tokenizer=_tokenizer, edition=stem, threads=threads)
 
 
 def bundled_tokens() -> ModelTokens:

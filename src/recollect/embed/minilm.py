@@ -40,7 +40,9 @@ def open_minilm(*, cache_dir: Path, threads: int | None = None) -> OnnxEmbedder:
     """The model. The first use on a machine takes some seconds, to quantise it into `cache_dir`."""
     BUNDLE.path(_GRAPH)
     stem = f"all-MiniLM-L6-v2-int8-{BUNDLE.sha256[_WEIGHTS][:12]}-r{_RECIPE}"
-    return OnnxEmbedder(FACTS, model=lambda: cached(cache_dir, stem, _quantise), tokenizer=lambda: BUNDLE.read(_TOKENIZER), threads=threads)
+    return OnnxEmbedder(
+        FACTS, model=lambda: cached(cache_dir, stem, _quantise), tokenizer=lambda: BUNDLE.read(_TOKENIZER), edition=stem, threads=threads
+    )
 
 
 def _quantise() -> bytes:

@@ -65,11 +65,18 @@ class OnnxEmbedder:
     """A model on this machine. Opened by `load` or on first use; safe to call from many threads."""
 
     def __init__(
-        self, facts: ModelFacts, *, model: Callable[[], Path | bytes], tokenizer: Callable[[], bytes], threads: int | None = None
+        self,
+        facts: ModelFacts,
+        *,
+        model: Callable[[], Path | bytes],
+        tokenizer: Callable[[], bytes],
+        edition: str = "",
+        threads: int | None = None,
     ) -> None:
         if threads is not None and threads < 1:
             raise InvalidInput(f"threads must be at least 1, not {threads!r}: leave it out to use every core")
         self.facts = facts
+        self.fingerprint = f"{facts!r} {edition}"
         self.tokens = ModelTokens(tokenizer)
         self._model = model
         self._threads = threads or _cores()
@@ -143,7 +150,11 @@ def open_folder(folder: Path, *, threads: int | None = None) -> OnnxEmbedder:
         if not (folder / name).is_file():
             raise InvalidInput(f"the model folder {str(folder)!r} has no {name}: it needs model.onnx, tokenizer.json and {FACTS_FILE}")
     facts = _read_facts(folder / FACTS_FILE)
-    return OnnxEmbedder(facts, model=lambda: folder / "model.onnx", tokenizer=(folder / "tokenizer.json").read_bytes, threads=threads)
+    files = [(folder / name).stat() for name in ("model.onnx", "tokenizer.json")]
+    edition = " ".join(f"{file.st_size}-{file.st_mtime_ns}" for file in files)
+    return OnnxEmbedder(
+        facts, model=lambda: folder / "model.onnx", tokenizer=(folder / "tokenizer.json").read_bytes, edition=edition, threads=threads
+    )
 
 
 def _read_facts(path: Path) -> ModelFacts:

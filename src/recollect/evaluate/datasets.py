@@ -70,9 +70,14 @@ def load(path: str | Path, *, split: str | None = None) -> Dataset:
     folder = Path(path)
     _require(folder, CORPUS, QUERIES)
     documents, notes = _documents(folder / CORPUS)
-    queries = {query.id: query for query in _queries(folder / QUERIES)}
+    asked = list(_queries(folder / QUERIES))
+    queries = {query.id: query for query in asked}
+    if again := len(asked) - len(queries):
+        notes.append(f"{_count(again, 'question')} with the id of an earlier one took its place")
     judgments = _judgments_file(folder, split)
-    found = read_judgments(judgments)
+    found, regraded = read_judgments(judgments)
+    if regraded:
+        notes.append(f"{_count(regraded, 'judgment')} with another grade than an earlier one took its place")
     if judgments.parent != folder:
         # The questions of every split are in one file.
         queries = {query_id: query for query_id, query in queries.items() if query_id in found}
@@ -80,13 +85,17 @@ def load(path: str | Path, *, split: str | None = None) -> Dataset:
     notes += _strangers(found, queries, documents)
     if not any(grade > 0 and document in documents for grades in qrels.values() for document, grade in grades.items()):
         raise InvalidInput(f"no judgment of {str(judgments)!r} names a question and a document that are there: check the ids")
+    evidence, unknown = read_evidence(folder / EVIDENCE, queries, {item.id: len(item.text) for item in documents.values()})
+    haystacks = read_haystacks(folder / HAYSTACKS, queries)
+    notes += _unknown(EVIDENCE, unknown)
+    notes += _unknown(HAYSTACKS, {document for each in (haystacks or {}).values() for document in each} - documents.keys())
     return Dataset(
         name=folder.resolve().name,
         documents=tuple(documents.values()),
         queries=tuple(queries.values()),
         qrels=qrels,
-        evidence=read_evidence(folder / EVIDENCE, queries, {item.id: len(item.text) for item in documents.values()}),
-        haystacks=read_haystacks(folder / HAYSTACKS, queries),
+        evidence=evidence,
+        haystacks=haystacks,
         notes=tuple(notes),
     )
 
@@ -151,12 +160,25 @@ def _documents(path: Path) -> tuple[dict[str, Item], list[str]]:
 
 
 def _queries(path: Path) -> Iterator[Query]:
-    for record in read_records(lines_of(path), scope="default", name=str(path), now=UNDATED):
-        if isinstance(record, BadRecord):
-            raise InvalidInput(str(record))
-        if not record.text.strip():
-            raise InvalidInput(f"{path}: the question {record.id!r} is empty: give it a text")
-        yield Query(record.id, record.text, record.metadata)
+    empty = True
+    for number, line in enumerate(lines_of(path), 1):
+        for record in read_records([line], scope="default", name=str(path), now=UNDATED):
+            if isinstance(record, BadRecord):
+                raise InvalidInput(str(replace(record, line=number)))
+            if not _has_id(line):
+                raise InvalidInput(f"{path}:{number}: the question {record.text!r:.60} has no id: give it the one that {QRELS} has")
+            if not record.text.strip():
+                raise InvalidInput(f"{path}:{number}: the question {record.id!r} is empty: give it a text")
+            empty = False
+            yield Query(record.id, record.text, record.metadata)
+    if empty:
+        raise InvalidInput(f"{str(path)!r} is empty: give it a question on each line")
+
+
+def _has_id(line: bytes) -> bool:
+    """Whether a sound record names its id: one that does not is given a digest, which no judgment can know."""
+    record = json.loads(line.decode("utf-8-sig"))
+    return any(record.get(name) is not None for name in ("id", "_id"))
 
 
 def _is_empty(line: bytes) -> bool:
@@ -189,6 +211,11 @@ def _strangers(found: Mapping[str, Mapping[str, int]], queries: Collection[str],
     of_documents = sum(document not in documents for query_id, grades in found.items() if query_id in queries for document in grades)
     notes = [f"{_count(of_queries, 'judgment')} of unknown questions left out"] if of_queries else []
     return notes + ([f"{_count(of_documents, 'judgment')} of unknown documents, which count as not found"] if of_documents else [])
+
+
+def _unknown(name: str, documents: Collection[str]) -> list[str]:
+    """Of a file that names documents which are not there."""
+    return [f"{name} names {_count(len(documents), 'unknown document')}, such as {min(documents)!r}"] if documents else []
 
 
 def _count(number: int, noun: str) -> str:

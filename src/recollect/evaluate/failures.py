@@ -14,6 +14,9 @@ from .datasets import Dataset, Query
 from .running import Answer, Evaluation, haystack, ranking_of, search_options
 
 MEASURE: Final = "nDCG@10"
+SHALLOW_MEASURE: Final = "MRR"
+"""For runs that look at fewer than ten results."""
+PERFECT: Final = 1 - 1e-9
 INSTEAD: Final = 3
 
 
@@ -45,8 +48,8 @@ class Failure:
 
     id: str
     question: str
+    measure: str
     value: float
-    """Its nDCG@10."""
     depth: int
     """How many results were looked at."""
     expected: tuple[Expected, ...]
@@ -54,13 +57,16 @@ class Failure:
 
 
 async def worst(library: Library, dataset: Dataset, evaluation: Evaluation, count: int) -> list[Failure]:
-    """The judged questions with the lowest nDCG@10, ties by id; they are asked again to see what came."""
-    judged = [answer for answer in evaluation.answers if answer.expected]
-    judged.sort(key=lambda answer: (answer.values[MEASURE], answer.query.id))
-    return [await _failure(library, dataset, evaluation, answer) for answer in judged[:count]]
+    """The judged questions below 1 with the lowest nDCG@10, or MRR where fewer than ten results were looked at; ties by id.
+
+    They are asked again to see what came."""
+    measure = MEASURE if MEASURE in evaluation.values else SHALLOW_MEASURE
+    below = [answer for answer in evaluation.answers if answer.expected and answer.values[measure] < PERFECT]
+    below.sort(key=lambda answer: (answer.values[measure], answer.query.id))
+    return [await _failure(library, dataset, evaluation, answer, measure) for answer in below[:count]]
 
 
-async def _failure(library: Library, dataset: Dataset, evaluation: Evaluation, answer: Answer) -> Failure:
+async def _failure(library: Library, dataset: Dataset, evaluation: Evaluation, answer: Answer, measure: str) -> Failure:
     query, options = answer.query, search_options(library, dataset, evaluation.how)
     bundle = await library.search(query.text, **options, where=haystack(dataset, query, evaluation.how))
     items = {stored.item.id: stored.item for stored in await library.store.get(library.scope, list(answer.expected))}
@@ -76,7 +82,7 @@ async def _failure(library: Library, dataset: Dataset, evaluation: Evaluation, a
         if found.item_id not in answer.expected
     ]
     expected.sort(key=lambda each: (-each.grade, each.rank or len(ranks) + 1, each.id))
-    return Failure(query.id, query.text, answer.values[MEASURE], len(ranks), tuple(expected), tuple(instead[:INSTEAD]))
+    return Failure(query.id, query.text, measure, answer.values[measure], len(ranks), tuple(expected), tuple(instead[:INSTEAD]))
 
 
 def _where_it_came(item_id: str, bundle: RetrievalBundle) -> str:

@@ -8,7 +8,7 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path, PurePosixPath
-from typing import Final
+from typing import Final, TypeAlias
 
 from ..errors import InvalidInput
 from ..filters import MAX_VALUES
@@ -24,6 +24,8 @@ SUFFIXES: Final = (".csv", ".tsv")
 QUESTION: Final = ("question", "query")
 EXPECTED: Final = ("expected", "path", "id", "expected_path")
 GRADE: Final = ("grade", "score")
+Row: TypeAlias = tuple[int, list[str]]
+"""The line a row begins on, and its cells."""
 TOLD: Final = 5
 """So many names are told of what is missing; the rest is counted."""
 
@@ -65,33 +67,51 @@ async def resolved(library: Library, dataset: Dataset) -> Dataset:
 
 def _rows(file: Path) -> Iterator[tuple[str, str, int]]:
     """Question, expected and grade of each row that is not blank."""
-    header, rows = _table(file)
+    header, delimiter, rows = _table(file)
     question, expected, grade = (_column(header, names) for names in (QUESTION, EXPECTED, GRADE))
-    for number, row in enumerate(rows, 2):
-        if not any(cell.strip() for cell in row):
+    for line, row in rows:
+        if not any(row):
             continue
-        cells = dict(zip(header, map(str.strip, row), strict=False))
+        if any(row[len(header) :]):
+            raise InvalidInput(
+                f"{file}:{line}: {len(row)} cells where the header has {len(header)}: "
+                f"put the question in quotes, or what else holds a {delimiter!r}"
+            )
+        if len(row) < len(header) and any("\n" in cell for cell in row):
+            raise InvalidInput(f"{file}:{line}: a cell goes on over several lines, and others are missing: close the quote")
+        cells = dict(zip(header, row, strict=False))
         asked, written = cells.get(question, ""), cells.get(grade, "") or "1"
         if not asked:
-            raise InvalidInput(f"{file}: row {number} has no question: write one, or take the row out")
+            raise InvalidInput(f"{file}:{line}: there is no question: write one, or take the row out")
         if (value := grade_of(written)) is None:
-            raise InvalidInput(f"{file}: row {number}: the grade is {written!r:.40}: give a whole number")
+            raise InvalidInput(f"{file}:{line}: the grade is {written!r:.40}: give a whole number")
         yield asked, cells.get(expected, ""), value
 
 
-def _table(file: Path) -> tuple[list[str], list[list[str]]]:
-    """The names of the columns, and the rows under them. What is between two cells is seen by whether the names come out."""
+def _table(file: Path) -> tuple[list[str], str, Iterator[Row]]:
+    """The names of the columns, what is between two cells, which is seen by whether the names come out, and the rows under them."""
     text = _text(file)
-    for delimiter in ("\t",) if file.suffix.lower() == ".tsv" else (",", ";", "\t"):
-        try:
-            rows = list(csv.reader(io.StringIO(text, newline=""), delimiter=delimiter))
-        except csv.Error as error:
-            raise InvalidInput(f"{str(file)!r} cannot be read as CSV: {error}") from None
-        header = [name.strip().lower() for name in rows[0]] if rows else []
-        if _column(header, QUESTION) and _column(header, EXPECTED):
-            return header, rows[1:]
     first = text.partition("\n")[0].strip()
+    for delimiter in ("\t",) if file.suffix.lower() == ".tsv" else (",", ";", "\t"):
+        # Not strict: with the wrong delimiter, quotes that are right look wrong.
+        _, names = next(_cells(file, first, delimiter, strict=False), (1, []))
+        header = [name.lower() for name in names]
+        if _column(header, QUESTION) and _column(header, EXPECTED):
+            rows = _cells(file, text, delimiter, strict=True)
+            next(rows)
+            return header, delimiter, rows
     raise InvalidInput(f"the first row of {str(file)!r} is {first!r:.80}: it must name the columns, such as question,expected")
+
+
+def _cells(file: Path, text: str, delimiter: str, *, strict: bool) -> Iterator[Row]:
+    reader = csv.reader(io.StringIO(text, newline=""), delimiter=delimiter, strict=strict)
+    begin = 1
+    try:
+        for row in reader:
+            yield begin, [cell.strip() for cell in row]
+            begin = reader.line_num + 1
+    except csv.Error as error:
+        raise InvalidInput(f"{file}:{begin}: cannot be read as CSV: {error}: close each quote, and write one in a cell twice") from None
 
 
 def _text(file: Path) -> str:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import lru_cache
 from typing import Any, Final, TypedDict, Unpack
 
 import numpy as np
@@ -165,7 +166,7 @@ async def ask(library: Library, dataset: Dataset, *, report: Report | None = Non
         if report:
             report(progress)
     items = (await library.status()).items
-    return _evaluation(library, dataset, items, _measured(dataset, answers), times, how)
+    return _evaluation(library, dataset, items, _measured(dataset, answers, options["k"]), times, how)
 
 
 async def _times(library: Library, dataset: Dataset, queries: Sequence[Query], how: How) -> list[float]:
@@ -181,6 +182,10 @@ def _questions(dataset: Dataset, how: How) -> tuple[Query, ...]:
         raise InvalidInput(f"none of the {len(queries)} questions to ask of {dataset.name!r} has a judgment: ask more of them")
     if how.get("haystacks") and dataset.haystacks is None:
         raise InvalidInput(f"the dataset {dataset.name!r} has no haystacks.jsonl: ask without haystacks")
+    if how.get("haystacks") and (without := [query.id for query in queries if query.id not in (dataset.haystacks or {})]):
+        raise InvalidInput(
+            f"haystacks.jsonl of {dataset.name!r} has no documents for {len(without)} questions, such as {without[0]!r}: add them"
+        )
     return queries
 
 
@@ -228,27 +233,31 @@ def shown_spans(bundle: RetrievalBundle) -> list[Span]:
 
 
 def _token_starts(library: Library, dataset: Dataset) -> Starts | None:
-    """Where the tokens of a document begin, by the model that embeds; None without one. Each document is looked at once."""
+    """Where the tokens of a document begin, by the model that embeds; None without one."""
     if library.embedder is None or not dataset.evidence:
         return None
-    tokens = library.embedder.tokens
+    starts = library.embedder.tokens.starts
     texts = {item.id: item.text for item in dataset.documents}
-    known: dict[str, npt.NDArray[np.int64]] = {}
-
-    def starts(item_id: str) -> npt.NDArray[np.int64]:
-        if item_id not in known:
-            known[item_id] = tokens.starts(texts[item_id])
-        return known[item_id]
-
-    return starts
+    return lambda item_id: _kept(starts, texts[item_id])
 
 
-def _measured(dataset: Dataset, answers: Sequence[Answer]) -> tuple[Answer, ...]:
+@lru_cache(maxsize=2_000)
+def _kept(starts: Starts, text: str) -> npt.NDArray[np.int64]:
+    """From run to run: the tokens of a long document take 10 ms, as long as a search."""
+    return starts(text)
+
+
+def _measured(dataset: Dataset, answers: Sequence[Answer], k: int) -> tuple[Answer, ...]:
+    """The answers with their values; what looks at more results than the k that were asked for is not among them."""
     judged = [answer for answer in answers if answer.expected]
     values = ranking_values(
         {answer.query.id: dataset.qrels[answer.query.id] for answer in judged}, {answer.query.id: answer.ranking for answer in judged}
     )
-    return tuple(replace(answer, values={**values.get(answer.query.id, {}), **answer.values}) for answer in answers)
+    every = [{**values.get(answer.query.id, {}), **answer.values} for answer in answers]
+    return tuple(
+        replace(answer, values={name: value for name, value in by_name.items() if int(name.partition("@")[2] or 0) <= k})
+        for answer, by_name in zip(answers, every, strict=True)
+    )
 
 
 def _evaluation(

@@ -16,7 +16,7 @@ from typing import Final
 import numpy as np
 
 from ..model import Vector, digest
-from ..ports import Embedder, TokenCounter
+from ..ports import Embedder, SupportsFingerprint, TokenCounter
 
 PIECE: Final = 512
 """Texts embedded before they are kept: an interrupted run loses some seconds of work."""
@@ -35,7 +35,8 @@ class CachedEmbedder:
         self._embedder = embedder
         self._queries = queries
         name = re.sub(r"[^\w.-]+", "-", embedder.model_id)[:80]
-        self._path = folder / f"{name}-{digest(embedder.model_id)[:8]}.db"
+        made_by = embedder.fingerprint if isinstance(embedder, SupportsFingerprint) else embedder.model_id
+        self._path = folder / f"{name}-{digest(made_by)[:8]}.db"
         self.reused = 0
         """How many vectors did not have to be made."""
 

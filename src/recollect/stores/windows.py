@@ -18,6 +18,10 @@ TITLE_WEIGHT = 3
 """How often a title's words are counted. Mean of six sets, BM25 alone, counted 1, 2, 3, 4 and 6 times: .637, .643, .645, .645, .646."""
 
 
+MAX_REPEATED = 50
+"""Terms of a title or a path that are repeated in further windows: a title of 2,000 words made an index of 10 MB out of one of 0.6."""
+
+
 def weighted(parts: Parts) -> Parts:
     """Title, text and path, with the title as often as it counts."""
     title, text, path = parts
@@ -25,11 +29,12 @@ def weighted(parts: Parts) -> Parts:
 
 
 def windows(parts: Parts) -> list[Parts]:
-    """The text divided evenly, each part with the title and the path; one where there is no text."""
+    """The text divided evenly, each part with the title and the path; one where there is no text. Every term is in one of them."""
     title, text, path = parts
     count = max(1, ceil(len(text) / WINDOW_TERMS))
-    bounds = [len(text) * at // count for at in range(count + 1)]
-    return [weighted((title, text[start:end], path)) for start, end in pairwise(bounds)]
+    first, *further = pairwise(len(text) * at // count for at in range(count + 1))
+    again = title[:MAX_REPEATED], path[:MAX_REPEATED]
+    return [weighted((title, text[slice(*first)], path)), *(weighted((again[0], text[slice(*each)], again[1])) for each in further)]
 
 
 def only_ranks(query: Node) -> bool:

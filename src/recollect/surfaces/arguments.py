@@ -53,13 +53,19 @@ class _Parser(ArgumentParser):
     """Raises what is wrong, for the caller to tell in one line."""
 
     def error(self, message: str) -> NoReturn:
-        hint = "; to leave a word out, put the whole query in quotes after --" if "search" in self.prog or " -" in message else ""
-        raise InvalidInput(f"{message}{hint} (see `{self.prog} --help`)")
+        raise _unusable(message, self.prog)
+
+
+def _unusable(message: str, prog: str) -> InvalidInput:
+    hint = "; to leave a word out, put the whole query in quotes after --" if prog.endswith(" search") else ""
+    return InvalidInput(f"{message}{hint} (see `{prog} --help`)")
 
 
 def parse(arguments: Sequence[str]) -> Namespace:
     """The arguments, if they make sense together. `--help` and `--version` end by `SystemExit`."""
-    args = parser().parse_args(arguments)
+    args, unknown = parser().parse_known_args(arguments)
+    if unknown:
+        raise _unusable(f"unrecognized arguments: {' '.join(unknown)}", f"recollect {args.verb}")
     match args.verb:
         case "index":
             _check_index(args)

@@ -9,8 +9,9 @@ import gc
 import os
 import sys
 from argparse import Namespace
-from collections.abc import Coroutine, Sequence
+from collections.abc import Callable, Coroutine, Sequence
 from dataclasses import replace
+from functools import partial
 from typing import TYPE_CHECKING, Any, Final
 
 from ..errors import InvalidInput, RecollectError
@@ -70,7 +71,7 @@ def _run(arguments: list[str], screen: Screen) -> int:
     screen = replace(screen, as_json=args.json, quiet=args.quiet, plain=settings.wants_plain_output())
     with logged_to(screen):
         # An evaluation opens stores of its own.
-        work = args.run(options, args, screen) if args.verb == "eval" else _with_library(_open(args, options), args, screen)
+        work = partial(args.run, options) if args.verb == "eval" else partial(_with_library, _open(args, options))
         return _carried_out(work, args, screen)
 
 
@@ -125,19 +126,24 @@ async def _with_library(library: Library, args: Namespace, screen: Screen) -> in
         return code
 
 
-def _carried_out(work: Coroutine[Any, Any, int], args: Namespace, screen: Screen) -> int:
+def _carried_out(work: Callable[[Namespace, Screen], Coroutine[Any, Any, int]], args: Namespace, screen: Screen) -> int:
     import asyncio
 
     async def interruptible() -> int:
         _stop_on_interrupt(screen)
         try:
-            return await work
+            return await work(args, screen)
         except asyncio.CancelledError:
             screen.say("stopped: the store is usable, and the same command goes on where this one ended" if args.writes else "stopped")
             # The store is closed. A thread may still be embedding, for minutes, what nobody waits for: it is not waited for either.
             os._exit(INTERRUPTED)
 
-    return asyncio.run(interruptible())
+    running = interruptible()
+    try:
+        return asyncio.run(running)
+    finally:
+        # An interrupt may come before it has begun.
+        running.close()
 
 
 def _stop_on_interrupt(screen: Screen) -> None:

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import json
+import os
 from argparse import Namespace
-from collections.abc import AsyncIterator, Sequence
-from contextlib import ExitStack, asynccontextmanager
+from collections.abc import AsyncIterator, Iterator, Sequence
+from contextlib import ExitStack, asynccontextmanager, contextmanager
 from dataclasses import asdict, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final, cast
+from typing import TYPE_CHECKING, Any, Final, TextIO, cast
 
 from ..errors import InvalidInput
 from . import scores
@@ -34,16 +35,20 @@ async def evaluate(options: Settings, args: Namespace, screen: Screen) -> int:
     dataset = _dataset(args)
     if args.compare:
         return await _compared(dataset, args, screen)
-    evaluation, failures = await _evaluated(dataset, options, args, screen)
     if args.questions:
-        _write_questions(args.questions, evaluation)
+        with _replaced(args.questions, Path(args.dataset)) as out:
+            evaluation, failures = await _evaluated(dataset, options, args, screen)
+            out.writelines(json.dumps(row, ensure_ascii=False) + "\n" for row in _question_rows(evaluation))
+    else:
+        evaluation, failures = await _evaluated(dataset, options, args, screen)
     for note in evaluation.notes:
         screen.note(note)
     if screen.as_json:
         shown = {"worst": [asdict(failure) for failure in failures]} if args.worst else {}
         screen.show_json(evaluation.flat() | shown)
     else:
-        screen.show("\n\n".join([scores.evaluation_text(evaluation, screen.look), *scores.failure_texts(failures, screen.look)]))
+        worst = scores.failure_texts(failures, screen.look) if args.worst else []
+        screen.show("\n\n".join([scores.evaluation_text(evaluation, screen.look), *worst]))
     return WORKED
 
 
@@ -118,12 +123,41 @@ async def _library(dataset: Dataset, options: Settings, args: Namespace) -> Asyn
             yield library
 
 
-def _write_questions(file: Path, evaluation: Evaluation) -> None:
+@contextmanager
+def _replaced(file: Path, dataset: Path) -> Iterator[TextIO]:
+    """A file beside the one to write, which it replaces at the end. What cannot be written is told before the work."""
     try:
-        with file.open("w", encoding="utf-8") as out:
-            out.writelines(json.dumps(row, ensure_ascii=False) + "\n" for row in _question_rows(evaluation))
+        place = file.resolve()
+        if place.exists():
+            _check_replaceable(file, dataset)
+        part = place.with_name(f".{place.name}.{os.getpid()}.part")
+        out = part.open("x", encoding="utf-8")
     except OSError as error:
-        raise InvalidInput(f"{str(file)!r} cannot be written: {error.strerror}") from None
+        raise InvalidInput(f"--questions is {str(file)!r}, which cannot be written: {error.strerror}") from None
+    try:
+        with out:
+            yield out
+        part.replace(place)
+    finally:
+        part.unlink(missing_ok=True)
+
+
+def _check_replaceable(file: Path, dataset: Path) -> None:
+    if not file.is_file():
+        raise InvalidInput(f"--questions is {str(file)!r}, which is {'a folder' if file.is_dir() else 'no plain file'}: name a file")
+    if any(file.samefile(each) for each in _files_of(dataset)):
+        raise InvalidInput(f"--questions is {str(file)!r}, which is of the dataset and would be written over: name another file")
+    if not os.access(file, os.W_OK):
+        raise InvalidInput(f"--questions is {str(file)!r}, which cannot be written: it is read-only")
+
+
+def _files_of(dataset: Path) -> list[Path]:
+    from ..evaluate.datasets import CORPUS, EVIDENCE, HAYSTACKS, QRELS, QUERIES
+
+    if not dataset.is_dir():
+        return [dataset]
+    files = [dataset / name for name in (CORPUS, QUERIES, QRELS, EVIDENCE, HAYSTACKS)]
+    return [file for file in (*files, *(dataset / "qrels").glob("*.tsv")) if file.is_file()]
 
 
 def _question_rows(evaluation: Evaluation) -> Sequence[dict[str, Any]]:

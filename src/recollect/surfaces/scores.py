@@ -28,7 +28,8 @@ def evaluation_text(evaluation: Evaluation, look: Look) -> str:
     ]
     rows = [_row(name, value, look) for name, value in facts]
     rows += ["", *_measure_rows(evaluation.values)]
-    rows += ["", _row("latency", f"p50 {evaluation.latency_p50_ms:.1f} ms, p95 {evaluation.latency_p95_ms:.1f} ms", look)]
+    if evaluation.latency_p50_ms is not None:
+        rows += ["", _row("latency", f"p50 {evaluation.latency_p50_ms:.1f} ms, p95 {evaluation.latency_p95_ms:.1f} ms", look)]
     if evaluation.indexing:
         rows.append(_row("indexing", _indexing(evaluation), look))
     return "\n".join(rows)
@@ -42,7 +43,7 @@ def _indexing(evaluation: Evaluation) -> str:
     report = evaluation.indexing
     if report is None or not report.added + report.changed:
         return "nothing to do: every document was there"
-    kept = f", {report.chunks_reused} more had been before" if report.chunks_reused else ""
+    kept = f", {count(report.chunks_reused, 'chunk')} taken from the cache" if report.chunks_reused else ""
     return f"{duration(report.seconds)}, {count(report.chunks_embedded, 'chunk')} embedded{kept}"
 
 
@@ -78,7 +79,7 @@ def comparison_text(names: Sequence[str], runs: Sequence[Evaluation], difference
         for each in differences
     ]
     for quantile in ("latency_p50_ms", "latency_p95_ms"):
-        first, second = (getattr(run, quantile) for run in runs)
+        first, second = (getattr(run, quantile) or 0.0 for run in runs)
         rows.append(f"{quantile:<24}{first:>7.1f}{second:>8.1f}{second - first:>+9.1f}")
     return "\n".join([*rows, "", *_verdict(differences)])
 
@@ -93,8 +94,10 @@ def _verdict(differences: Iterable[Difference]) -> list[str]:
 
 def failure_texts(failures: Sequence[Failure], look: Look) -> list[str]:
     """The questions that went worst, a block each."""
-    blocks = [_failure_text(each, look) for each in failures]
-    return [look.strong(f"The {count(len(failures), 'question')} with the lowest nDCG@10"), *blocks] if blocks else []
+    if not failures:
+        return ["Every judged question was answered perfectly: there is none to show"]
+    title = f"The {count(len(failures), 'question')} with the lowest {failures[0].measure}"
+    return [look.strong(title), *(_failure_text(each, look) for each in failures)]
 
 
 def _failure_text(failure: Failure, look: Look) -> str:
