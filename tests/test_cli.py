@@ -154,7 +154,11 @@ def test_records_come_from_files_and_from_stdin(notes: Path, run: Run) -> None:
 def test_an_interrupted_import_keeps_what_was_written_and_goes_on(notes: Path, run: Run) -> None:
     records = [json.dumps({"id": f"r{number:04}", "text": f"record {number}"}) + "\n" for number in range(1_500)]
     with subprocess.Popen(
-        [sys.executable, "-m", "recollect", "import", "-"], stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE
+        [sys.executable, "-m", "recollect", "import", "-"],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),  # a suite that runs in the background inherits "ignore"
     ) as process:
         assert process.stdin
         assert process.stderr
