@@ -66,39 +66,41 @@ def _count(rows: Sequence[Value], mark: str) -> int:
 
 async def measured(plan: Mapping[str, Any], sets: Sequence[str], models: Sequence[str]) -> tuple[Values, dict[str, int]]:
     """The value of every set, model and run that can be measured here, and how many questions each set has."""
-    values: Values = {}
+    values: Values = {name: {} for name in sets}
     counts: dict[str, int] = {}
+    folders: dict[str, list[str]] = {}
     for name in sets:
-        options = plan["sets"][name]
-        folder = ROOT / plan["data"] / options.get("folder", name)
-        if not folder.is_dir():
-            print(f"{name}: skipped, there is no {plan['data']}/{folder.name}")
+        folders.setdefault(plan["sets"][name].get("folder", name), []).append(name)
+    for folder, names in folders.items():
+        place = ROOT / plan["data"] / folder
+        if not place.is_dir():
+            print(f"{', '.join(names)}: skipped, there is no {plan['data']}/{folder}")
             continue
-        dataset = load(folder)
+        dataset = load(place)
         for model in models:
-            runs = [options["profile"] if run == OWN else run for run in plan["models"][model]]
-            values.setdefault(name, {})[model], counts[name] = await _scored(plan, name, dataset, model, runs)
-    return values, counts
+            with TemporaryDirectory(prefix="recollect-quality-") as store:
+                async with _library(Path(store), model) as library:
+                    begin = perf_counter()
+                    await prepare(library, dataset)
+                    print(f"{folder}, {model}: {len(dataset.documents):,} documents in {perf_counter() - begin:.0f} s", flush=True)
+                    for name in names:
+                        values[name][model], counts[name] = await _scored(plan, name, dataset, model, library)
+    return {name: by_model for name, by_model in values.items() if by_model}, counts
 
 
-async def _scored(plan: Mapping[str, Any], name: str, dataset: Dataset, model: str, runs: Sequence[str]) -> tuple[dict[str, float], int]:
+async def _scored(plan: Mapping[str, Any], name: str, dataset: Dataset, model: str, library: Library) -> tuple[dict[str, float], int]:
+    """The values of one set by run, and how many questions have judgments."""
     options = plan["sets"][name]
     values: dict[str, float] = {}
-    judged_questions = 0
-    with TemporaryDirectory(prefix="recollect-quality-") as folder:
-        async with _library(Path(folder), model) as library:
-            begin = perf_counter()
-            await prepare(library, dataset)
-            print(f"{name}, {model}: {len(dataset.documents):,} documents in {perf_counter() - begin:.0f} s", flush=True)
-            for run in dict.fromkeys(runs):
-                begin = perf_counter()
-                how = {"profile": options["profile"]} | plan["runs"][run] | {"haystacks": bool(options.get("haystacks"))}
-                found = await ask(library, dataset, half=plan["half"], k=plan["k"], timed=False, **how)
-                values[run], judged_questions = found.values[options["measure"]], found.judged
-                for row in judged(plan, {name: {model: values}}):
-                    if row.run == run:
-                        print(f"  {row.line} {len(found.answers) / (perf_counter() - begin):6.0f} questions/s", flush=True)
-    return values, judged_questions
+    count = 0
+    for run in dict.fromkeys(options["profile"] if run == OWN else run for run in plan["models"][model]):
+        begin = perf_counter()
+        how = {"profile": options["profile"]} | plan["runs"][run] | {"haystacks": bool(options.get("haystacks"))}
+        found = await ask(library, dataset, half=plan["half"], k=plan["k"], timed=False, **how)
+        values[run], count = found.values[options["measure"]], found.judged
+        last = judged(plan, {name: {model: values}})[-1]
+        print(f"  {last.line} {len(found.answers) / (perf_counter() - begin):6.0f} questions/s", flush=True)
+    return values, count
 
 
 def _library(folder: Path, model: str) -> Library:
