@@ -1,4 +1,4 @@
-"""The stores that the contract is run against."""
+"""The stores that the contract is run against, and the command."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ from recollect.ports import Store
 from recollect.settings import VectorSettings
 from recollect.stores.reference import ReferenceStore
 from recollect.stores.sqlite.store import SqliteStore
+from recollect.surfaces.cli import main
 
 pytest.register_assert_rewrite("recollect.testing")
 
@@ -33,6 +34,17 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
     if "open_store" in metafunc.fixturenames:
         variants = VARIANTS if metafunc.function.__module__ in ASKED_OF_VARIANTS else ()
         metafunc.parametrize("open_store", ["reference", "sqlite", *variants], indirect=True)
+
+
+@pytest.fixture
+def run(capsys: pytest.CaptureFixture[str]) -> Callable[..., tuple[int, str, str]]:
+    """Runs the command in this process: its exit code, stdout and stderr."""
+
+    def run(*arguments: str) -> tuple[int, str, str]:
+        code = main(arguments)
+        return code, *capsys.readouterr()
+
+    return run
 
 
 @pytest.fixture

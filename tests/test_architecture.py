@@ -23,7 +23,7 @@ ALLOWED = {
     "analysis": {"errors"},
     "matching": {"analysis", "model", "textquery"},
     "ports": VALUES,
-    "settings": {"errors"},
+    "settings": {"errors", "profiles"},
     "understand": SHARED,
     "recall": SHARED,
     "rank": SHARED,

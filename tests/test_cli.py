@@ -17,7 +17,6 @@ from typing import Any
 import pytest
 
 from recollect.contracts import CandidateItem, EvidenceChunk
-from recollect.surfaces.cli import main
 
 HEAVY = ("numpy", "faiss", "sqlalchemy", "pydantic", "onnxruntime", "tokenizers", "tantivy", "asyncio", "yaml")
 NOTES = {
@@ -38,17 +37,6 @@ def notes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     (tmp_path / "recollect.yaml").write_text("embed: {model: none}\n", encoding="utf-8")
     monkeypatch.chdir(tmp_path)
     return tmp_path
-
-
-@pytest.fixture
-def run(capsys: pytest.CaptureFixture[str]) -> Run:
-    """Runs the command in this process: its exit code, stdout and stderr."""
-
-    def run(*arguments: str) -> tuple[int, str, str]:
-        code = main(arguments)
-        return code, *capsys.readouterr()
-
-    return run
 
 
 def command(*arguments: str, **options: Any) -> subprocess.CompletedProcess[bytes]:

@@ -16,7 +16,6 @@ import pytest
 
 from recollect.evaluate import Evaluation
 from recollect.library import IndexReport
-from recollect.surfaces.cli import main
 from recollect.surfaces.scores import evaluation_text
 from recollect.surfaces.terminal import Look
 
@@ -49,15 +48,6 @@ def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.setattr(tempfile, "tempdir", str(tmp_path / "temporary"))
     monkeypatch.chdir(tmp_path)
     return tmp_path
-
-
-@pytest.fixture
-def run(capsys: pytest.CaptureFixture[str]) -> Run:
-    def run(*arguments: str) -> tuple[int, str, str]:
-        code = main(arguments)
-        return code, *capsys.readouterr()
-
-    return run
 
 
 def loads_once(text: str) -> Any:

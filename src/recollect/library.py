@@ -291,9 +291,8 @@ class Library:
         space = await self.store.space()
         if cutter and space and space != cutter.space:
             space.require(cutter.space.model, cutter.space.dim)
-            remedy = (
-                "set 'ingest.chunk_tokens' back, or " if space.chunker.partition("/")[0] == cutter.space.chunker.partition("/")[0] else ""
-            )
+            recipe, ours = (each.chunker.partition("/")[0] for each in (space, cutter.space))
+            remedy = "set 'ingest.chunk_tokens' back, or " if recipe == ours else ""
             raise ModelMismatch(
                 f"the store was cut by {space.chunker!r}, these settings say {cutter.space.chunker!r}: "
                 f"{remedy}move the store with `recollect index --reembed`"

@@ -16,6 +16,7 @@ from typing import Any, Literal, get_args
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator
 
 from .errors import InvalidInput
+from .profiles import Blend, Normalize
 
 FILE = "recollect.yaml"
 PREFIX = "RECOLLECT_"
@@ -78,8 +79,8 @@ class SearchSettings(Section):
     mode: str = "web"
     k: int = 10
     weights: dict[str, float] | None = None
-    blend: Literal["rrf", "linear"] | None = None
-    normalize: Literal["minmax", "zscore", "sigmoid", "none"] | None = None
+    blend: Blend | None = None
+    normalize: Normalize | None = None
     rrf_k: int | None = Field(default=None, ge=0)
     depth: int | None = Field(default=None, ge=1)
 
