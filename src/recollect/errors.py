@@ -5,6 +5,9 @@ RecollectError
 ├── NotFound              a named thing that is not there
 ├── MissingExtra          an optional dependency that is not installed
 ├── EmbedderError         a model that cannot be loaded or does not answer
+├── Stopped               a search that did not come to its end
+│   ├── Cancelled         whoever asked does not wait for it any more
+│   └── DeadlineExceeded  its time was up
 └── StoreError            the store cannot do what was asked
     ├── StoreBusy         another process is writing
     ├── StoreDamaged      the truth itself cannot be read
@@ -38,6 +41,18 @@ class MissingExtra(RecollectError, ImportError):
 
 class EmbedderError(RecollectError):
     """A model cannot be loaded, or does not answer."""
+
+
+class Stopped(RecollectError):
+    """A search did not come to its end."""
+
+
+class Cancelled(Stopped):
+    """Whoever asked does not wait for the answer any more."""
+
+
+class DeadlineExceeded(Stopped):
+    """The time for the answer was up."""
 
 
 class StoreError(RecollectError):
