@@ -1,6 +1,7 @@
 """`python -m benchmarks`: measures Recollect beside its bare parts and prints one report.
 
-A run of everything is kept in benchmarks/results.json and docs/benchmarks.md; one of some parts or sizes is only printed.
+A run of everything is kept in benchmarks/results.json and docs/benchmarks.md; one of some parts or sizes is only printed, except for
+what evidence costs, which has a table of its own.
 """
 
 from __future__ import annotations
@@ -15,26 +16,33 @@ from typing import Any
 from . import parts
 from .machine import apart, described
 from .passages import read_texts
+from .quality_tables import write_between
 from .report import publish, tables
 
 HERE = Path(__file__).parent
 RESULTS = HERE / "results.json"
 PAGE = HERE.parent / "docs" / "benchmarks.md"
 SIZES = {"10k": 10_000, "100k": 100_000, "1m": 1_000_000}
-PARTS = ("query", "index", "start")
+PARTS = ("query", "evidence", "index", "start")
 START_SIZE = SIZES["100k"]
 
 
 def main() -> None:
     args = _arguments()
-    results: dict[str, Any] = {
+    facts: dict[str, Any] = {
         "date": datetime.now(UTC).date().isoformat(),
         "machine": described(),
         "model": parts.embedder().model_id,
         "text": read_texts(args.text).source,
     }
+    results = dict(facts)
     if "query" in args.parts:
         results["query"] = [_query(size, args) for size in args.sizes]
+    if "evidence" in args.parts:
+        _say("asking for evidence")
+        evidence = {"evidence": apart(parts.evidence, args.text)}
+        write_between(PAGE, "evidence", tables(facts | evidence))
+        results |= evidence
     if "index" in args.parts:
         _say("indexing")
         results["index"] = {kind: apart(parts.index, kind, args.text) for kind in parts.INDEX_KINDS}

@@ -11,7 +11,9 @@ from pathlib import Path
 from time import perf_counter
 
 from recollect.analysis import terms
-from recollect.evidence.chunkers import ChunkSettings, chunker_id
+from recollect.evidence.chunkers import ChunkerRegistry
+from recollect.evidence.cutting import Cutter, Reader
+from recollect.evidence.words import words_of
 from recollect.model import Anchors, Batch, Chunk, Entry, Item, Passages, Space, Vector
 from recollect.ports import Embedder
 from recollect.rank.duplicates import sketch
@@ -25,10 +27,9 @@ CHARS_PER_TOKEN = 4
 AT = datetime(2025, 1, 1, tzinfo=UTC)
 
 
-def space_of(embedder: Embedder) -> Space:
-    """The space a library with this embedder and default settings would use."""
-    chunking = ChunkSettings(max_tokens=min(IngestSettings().chunk_tokens, embedder.max_tokens))
-    return Space(embedder.model_id, embedder.dim, chunker_id(chunking))
+def cutter_of(embedder: Embedder) -> Cutter:
+    """How a library with this embedder and default settings cuts."""
+    return Reader(embedder.tokens, embedder, ChunkerRegistry(), IngestSettings().chunk_tokens).cutter()
 
 
 def item_id(number: int) -> str:
@@ -60,4 +61,4 @@ async def _build(folder: Path, texts: Sequence[str], vectors: Vector, space: Spa
 def _entry(number: int, text: str, vector: Vector) -> Entry:
     item = Item(scope=SCOPE, id=item_id(number), text=text, created_at=AT, updated_at=AT)
     whole = Chunk(0, 0, len(text), len(text) // CHARS_PER_TOKEN, Anchors(1, 1 + text.count("\n")))
-    return Entry(item, Passages((whole,), vector[None]), sketch(terms(text)))
+    return Entry(item, Passages((whole,), vector[None], (words_of(text),)), sketch(terms(text)))

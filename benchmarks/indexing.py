@@ -11,13 +11,12 @@ from pathlib import Path
 from time import perf_counter
 from typing import Any
 
-from recollect.evidence.chunkers import ChunkSettings, chunk, passage_text
 from recollect.library import Library
 from recollect.model import Item
 from recollect.ports import Embedder
-from recollect.settings import IngestSettings, Settings
+from recollect.settings import Settings
 
-from .build import SCOPE
+from .build import SCOPE, cutter_of
 from .passages import Texts, long_documents, passages
 
 CHUNKS = 3_000
@@ -72,13 +71,13 @@ async def _measure(folder: Path, items: Sequence[Item], embedder: Embedder) -> d
 
 def _slices(items: Sequence[Item], embedder: Embedder) -> Iterator[tuple[list[Item], list[str]]]:
     """Items of about a thousand chunks, and the texts of those chunks; enough of them and no more."""
-    settings = ChunkSettings(max_tokens=min(IngestSettings().chunk_tokens, embedder.max_tokens))
+    cutter = cutter_of(embedder)
     some: list[Item] = []
     texts: list[str] = []
     done = 0
     for item in items:
         some.append(item)
-        texts += [passage_text(item, each) for each in chunk(item, embedder.tokens, settings)]
+        texts += cutter.texts(item, cutter.cut(item))
         if len(texts) >= SLICE_CHUNKS:
             yield some, texts
             done += len(texts)

@@ -12,12 +12,13 @@ from recollect.model import Vector
 from recollect.ports import Embedder
 from recollect.settings import Settings
 
+from . import evidence as evidence_part
 from . import indexing
 from . import queries as query_part
 from . import start as start_part
 from .build import build as build_store
-from .build import space_of
-from .passages import Texts, passages, queries, read_texts
+from .build import cutter_of
+from .passages import Texts, long_documents, passages, queries, read_texts
 from .vectors import REAL, noisy, real_vectors
 
 CACHE = Path(__file__).parent / ".cache"
@@ -49,7 +50,7 @@ def build(size: int, text: Path) -> float:
     """Build the store of a size; rows a second."""
     model = embedder()
     found = _passages(read_texts(text), size)
-    return round(size / build_store(store_of(size), found, _vectors(found, model), space_of(model)))
+    return round(size / build_store(store_of(size), found, _vectors(found, model), cutter_of(model).space))
 
 
 def ask(size: int, text: Path) -> dict[str, Any]:
@@ -63,6 +64,12 @@ def ask(size: int, text: Path) -> dict[str, Any]:
 def index(kind: str, text: Path) -> dict[str, float]:
     """Take in items of a kind."""
     return indexing.measure(CACHE / "stores" / "index", INDEX_KINDS[kind](read_texts(text)), embedder())
+
+
+def evidence(text: Path) -> dict[str, Any]:
+    """Ask long documents for evidence, and stop asking."""
+    texts = read_texts(text)
+    return evidence_part.measure(CACHE / "stores" / "evidence", long_documents(texts), embedder(), queries(texts, QUERIES // 2))
 
 
 def start(size: int, text: Path) -> dict[str, float]:

@@ -70,7 +70,7 @@ def _in_turns(library: SyncLibrary, limit: Limit, queries: Sequence[str]) -> tup
 def _ask(library: SyncLibrary, query: str) -> dict[str, float]:
     """The seconds of a search as its caller waits for it, and of its stages. The text route runs beside the embedding."""
     begin = perf_counter()
-    bundle = library.search(query, k=K)
+    bundle = library.search(query, k=K, debug=True)
     total = perf_counter() - begin
     stages = {name: ms / 1000 for name, ms in bundle.stats.timing_ms.items()}
     return stages | {"total": total, "rest": total - stages["total"]}

@@ -17,6 +17,8 @@ def tables(results: Mapping[str, Any]) -> str:
         parts.append(
             _table(["", *(f"{size['chunks']:,} chunks" for size in sizes)], [[name, *map(show, sizes)] for name, show in QUERY_ROWS])
         )
+    if found := results.get("evidence"):
+        parts.append(_evidence(found))
     if kinds := results.get("index"):
         parts.append(_table(INDEX_HEADER, [_index_row(name, kind) for name, kind in kinds.items()]))
     if start := results.get("start"):
@@ -31,6 +33,23 @@ def _measured_on(results: Mapping[str, Any]) -> str:
     return (
         f"Measured on {results['date']}: {machine['processor']}, {machine['cores']} cores, Python {machine['python']}, "
         f"load {machine['load_at_start']} at the start. Text: {results['text']}. Model: {results['model']}."
+    )
+
+
+def _evidence(found: Mapping[str, Any]) -> str:
+    """What evidence costs, and how soon a search ends."""
+    cold, ms = found["cold_ms"], found["ms"]
+    ways = {"without": "without evidence", "index": "from the index", "cache": "from the chunk cache, 128 tokens a chunk"}
+    rows = [[what, *(_pair(ms, f"{way}{part}") for part in ("", ", above", ", chunks", ", weigh", ", show"))] for way, what in ways.items()]
+    head = f"a query for {found['candidates']} of {found['documents']} documents, {found['chunks']:,} chunks"
+    stops = "; ".join(f"{what}: {wait:.0f} ms" for what, wait in found["stop_ms"].items())
+    return "\n\n".join(
+        (
+            _table([head, "p50 / p95 ms", "**above the first**", "chunks", "weigh", "show"], rows),
+            f"Cold, with nothing in the cache: {cold['total']:,.0f} ms, of them {cold['cut']:,.0f} to cut "
+            f"and {cold['embed_chunks']:,.0f} to embed {cold['chunks']:,.0f} chunks.",
+            f"A search that is cancelled, the longest wait of {found['cancelled']}: {stops}.",
+        )
     )
 
 
@@ -59,7 +78,9 @@ QUERY_ROWS: Sequence[Row] = (
     ("text (beside embed) · bare", _both("text")),
     ("vector · bare", _both("vector")),
     ("fuse", _ours("fuse")),
-    ("show: look-up, snippets, evidence", _ours("show")),
+    ("fold: look-up, near-duplicates", _ours("fold")),
+    ("chunks of the candidates", _ours("chunks")),
+    ("show: evidence, snippets", _ours("show")),
     ("rest: parsing, threads, contracts", _ours("rest")),
     ("vector recall@50", lambda size: f"{size['recall_at_50']:.3f}"),
     ("vectors", lambda size: size["vectors"]),

@@ -2,24 +2,28 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from tempfile import TemporaryDirectory
+from typing import TYPE_CHECKING
 
 import pytest
 
 from recollect.ports import Store
-from recollect.settings import VectorSettings
+from recollect.settings import CacheSettings, VectorSettings
 from recollect.stores.reference import ReferenceStore
 from recollect.stores.sqlite.store import SqliteStore
 from recollect.surfaces.cli import main
 
+if TYPE_CHECKING:
+    from recollect.testing.cases import OpenStore
+
 pytest.register_assert_rewrite("recollect.testing")
 
-STORES: dict[str, Callable[[Path], Store]] = {
-    "sqlite": lambda folder: SqliteStore(folder),
-    "sqlite-binary": lambda folder: SqliteStore(folder, vectors=VectorSettings(policy="binary")),
-    "sqlite-hnsw": lambda folder: SqliteStore(folder, vectors=VectorSettings(policy="hnsw")),
+STORES: dict[str, Callable[[Path, CacheSettings], Store]] = {
+    "sqlite": lambda folder, cache: SqliteStore(folder, cache=cache),
+    "sqlite-binary": lambda folder, cache: SqliteStore(folder, cache=cache, vectors=VectorSettings(policy="binary")),
+    "sqlite-hnsw": lambda folder, cache: SqliteStore(folder, cache=cache, vectors=VectorSettings(policy="hnsw")),
 }
 VARIANTS = ("sqlite-binary", "sqlite-hnsw")
 """These differ in how vectors are searched and in nothing else, so only laws about that are asked of them."""
@@ -48,12 +52,15 @@ def run(capsys: pytest.CaptureFixture[str]) -> Callable[..., tuple[int, str, str
 
 
 @pytest.fixture
-def open_store(request: pytest.FixtureRequest) -> Iterator[Callable[[], Awaitable[Store]]]:
+def open_store(request: pytest.FixtureRequest) -> Iterator[OpenStore]:
     """Opens the same store, empty at first, with each call."""
     reference = ReferenceStore()
     with TemporaryDirectory(dir=IN_MEMORY if IN_MEMORY.is_dir() else None, prefix="recollect-") as folder:
 
-        async def open_store() -> Store:
-            return reference if request.param == "reference" else STORES[request.param](Path(folder) / "store")
+        async def open_store(*, cache_bytes: int = 1_000_000) -> Store:
+            if request.param == "reference":
+                reference.cache_bytes = cache_bytes
+                return reference
+            return STORES[request.param](Path(folder) / "store", CacheSettings(max_bytes=cache_bytes))
 
         yield open_store

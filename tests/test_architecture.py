@@ -10,18 +10,23 @@ import pytest
 
 SOURCE = Path(__file__).parents[1] / "src" / "recollect"
 
-VALUES = {"errors", "model", "textquery", "filters", "profiles", "plan", "contracts"}
-SHARED = VALUES | {"ports", "analysis", "matching"}
+VALUES = {"errors", "model", "textquery", "filters", "profiles", "plan", "contracts", "prefs", "request", "nearness", "stopwatch"}
+SHARED = VALUES | {"ports", "analysis", "matching", "cancellation"}
 ALLOWED = {
     "errors": set(),
+    "cancellation": {"errors"},
     "model": {"errors"},
     "textquery": set(),
     "filters": {"errors", "model"},
     "profiles": {"errors"},
-    "plan": {"filters", "profiles", "textquery"},
+    "nearness": set(),
+    "stopwatch": set(),
+    "plan": {"filters", "prefs", "profiles", "textquery"},
     "contracts": set(),
-    "analysis": {"errors"},
-    "matching": {"analysis", "model", "textquery"},
+    "prefs": {"contracts", "errors", "nearness", "profiles"},
+    "request": {"cancellation", "errors"},
+    "analysis": {"cancellation", "errors"},
+    "matching": {"analysis", "cancellation", "model", "textquery"},
     "ports": VALUES,
     "settings": {"errors", "profiles"},
     "understand": SHARED,
@@ -34,7 +39,8 @@ ALLOWED = {
     # The write path is one pipeline: it cuts and sketches what it takes in.
     "ingest": SHARED | {"evidence", "rank"},
     "pipeline": SHARED | {"understand", "recall", "rank", "evidence", "assemble"},
-    "library": SHARED | {"settings", "pipeline", "ingest", "understand", "evidence", "embed", "stores", "sync"},
+    "retriever": SHARED | {"settings", "pipeline", "understand", "evidence"},
+    "library": SHARED | {"settings", "retriever", "ingest", "evidence", "embed", "stores", "sync"},
     "sync": {"library", "errors"},
     "evaluate": SHARED | {"settings", "library", "ingest", "stores"},
     "testing": SHARED | {"understand", "stores"},

@@ -18,6 +18,7 @@ from typing import Any
 
 import pytest
 
+from recollect.stores.sql.schema import VERSION
 from recollect.surfaces.cli import main
 
 CAP_DAC_OVERRIDE, CAP_DAC_READ_SEARCH, PR_CAPBSET_DROP = 1, 2, 24
@@ -121,7 +122,7 @@ BOTH = ["notes/cats.md", "notes/dogs.md"]
         (("search", "cat", "--blend", "smoothie"), ("'smoothie'", "rrf", "linear")),
         (("search", "cat", "--blend", "linear", "--normalize", "loud"), ("'loud'", "minmax", "zscore")),
         (("search", "cat", "--rrf-k", "-1"), ("-1",)),
-        (("search", "cat", "--min-score", "nan"), ("nan", "0 or more")),
+        (("search", "cat", "--min-score", "nan"), ("min_score is nan", "at least 0")),
         (("search", "cat", "--min-similarity", "7"), ("7", "between 0 and 1")),
         (("search", 'cat AND (dog', "--mode", "strict"), ()),
         (("search", "cat", "--facet", "colour"), ("'colour'",)),
@@ -311,7 +312,7 @@ def test_a_store_from_a_newer_version(place: Path, run: Run) -> None:
     set_version(place / ".recollect/recollect.db", "99")
     for arguments in (("search", "cat"), ("index", "notes"), ("delete", "--all", "--yes"), ("doctor", "--repair")):
         run(*arguments).refused(3, "99", "newer")
-    set_version(place / ".recollect/recollect.db", "1")
+    set_version(place / ".recollect/recollect.db", str(VERSION))
     assert cats(run) == BOTH
 
 

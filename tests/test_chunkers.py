@@ -7,9 +7,11 @@ import base64
 import inspect
 import re
 import textwrap
+from collections.abc import Iterator, Sequence
 from datetime import UTC, datetime
 from importlib.metadata import metadata
 from itertools import accumulate, pairwise
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -19,7 +21,19 @@ from hypothesis import strategies as st
 
 from recollect.errors import InvalidInput
 from recollect.evidence.boundaries import sentence_cuts
-from recollect.evidence.chunkers import CHUNKERS, ChunkSettings, chunk, chunker_id, passage_text
+from recollect.evidence.chunkers import (
+    AUTO,
+    CHUNKERS,
+    Chunker,
+    ChunkerRegistry,
+    ChunkSettings,
+    Piece,
+    Ruler,
+    Splitter,
+    chunk,
+    chunker_id,
+    passage_text,
+)
 from recollect.model import FORMATS, Chunk, Format, Item
 
 NOW = datetime(2024, 1, 1, tzinfo=UTC)
@@ -62,7 +76,7 @@ def pieces(text: str, format_: str = "text", max_tokens: int = 200, overlap_toke
     return [text[each.start : each.end] for each in chunk(item(text, format_), Words(), ChunkSettings(max_tokens, overlap_tokens))]
 
 
-def check(text: str, chunks: tuple[Chunk, ...], starts: npt.NDArray[np.int64], max_tokens: int) -> None:
+def check(text: str, chunks: tuple[Chunk, ...], starts: npt.NDArray[np.int64], max_tokens: int, overlap_tokens: int = 0) -> None:
     covered = np.zeros(len(text), bool)
     before = (-1, -1)
     for ordinal, each in enumerate(chunks):
@@ -73,6 +87,7 @@ def check(text: str, chunks: tuple[Chunk, ...], starts: npt.NDArray[np.int64], m
         assert text[each.start : each.end].strip()
         count = int(np.searchsorted(starts, each.end) - np.searchsorted(starts, each.start))
         assert each.token_count == count <= max_tokens
+        assert np.searchsorted(starts, before[1]) - np.searchsorted(starts, each.start) <= overlap_tokens
         assert each.anchors.line_start == line(text, each.start)
         assert each.anchors.line_end == line(text, each.end - 1)
         covered[each.start : each.end] = True
@@ -153,7 +168,7 @@ def test_every_text_is_covered_within_the_budget(text: str, chunker: str, max_to
     words = Words()
     wanted = ChunkSettings(max_tokens, min(overlap, max_tokens // 2), chunker)
     chunks = chunk(item(text), words, wanted)
-    check(text, chunks, Words().starts(text), max_tokens)
+    check(text, chunks, Words().starts(text), max_tokens, wanted.overlap_tokens)
     assert words.calls <= 1
     assert chunks == chunk(item(text), Words(), wanted)
 
@@ -217,6 +232,22 @@ def check_fast(text: str, chunks: tuple[Chunk, ...], max_tokens: int) -> None:
         covered[each.start : each.end] = True
     assert not "".join(text[at] for at in np.flatnonzero(~covered)).strip()
     assert chunks == tuple(sorted(chunks, key=lambda each: each.start))
+
+
+@pytest.mark.parametrize("overlap", [0, 12])
+@pytest.mark.parametrize("chunker", sorted(CHUNKERS))
+def test_a_real_text_with_characters_of_all_kinds_and_no_end_of_line(chunker: str, overlap: int) -> None:
+    odd = ["👩\u200d👩\u200d👧", "🇩🇪", "e\u0301te\u0301", "👍🏽", "न\u093f", "句子。", "\u1112\u1161\u11ab", "☕\ufe0f", "ab\u00ad"]
+    words = re.split("(?<= )", REAL["markdown"][:20_000].replace("\n", "\r\n"))
+    text = "".join(word + odd[at % len(odd)] if at % 3 == 0 else word for at, word in enumerate(words)).rstrip() + " end\u0301"
+    chunks = chunk(item(text), Words(), ChunkSettings(40, overlap, chunker))
+    check(text, chunks, Words().starts(text), 40, overlap)
+    assert not [each for each in chunks for edge in (each.start, each.end) if text[edge : edge + 1] in ("\u0301", "\u200d", "\ufe0f", "🏽")]
+    repeated = sum(before.end > each.start for before, each in pairwise(chunks))
+    if not overlap:
+        assert not repeated
+    elif chunker != "code":  # which repeats whole lines, and these are longer than the overlap
+        assert repeated > len(chunks) / 4
 
 
 @pytest.mark.parametrize("newline", ["\n", "\r\n", "\r"])
@@ -327,6 +358,52 @@ def test_blocks_stay_whole_and_small_ones_share_a_chunk() -> None:
     assert [body for _, body in markdown(text)] == [f"Alpha.\n\nBeta.\n\n{table.strip()}", f"{words(8)}\n\n{bullets.strip()}"]
 
 
+sentences = st.integers(1, 30).map(lambda count: " ".join(f"Sentence {at}, of words." for at in range(count)))
+fences = st.integers(1, 12).map(lambda count: "```sh\n" + "# x = 1. Y = 2\n\n" * count + "```")
+tables = st.integers(1, 12).map(lambda count: ("| a | b |\n|---|---|\n" + "| one. Two | three |\n" * count).strip())
+bullets = st.integers(1, 12).map(lambda count: "\n".join(f"- item {at}" for at in range(count)))
+headings = st.tuples(st.integers(1, 4), st.sampled_from("ABCDE")).map(lambda found: f"{'#' * found[0]} {found[1]}")
+documents = st.lists(st.one_of(sentences, fences, tables, bullets, headings), min_size=1, max_size=20)
+
+
+@given(documents, st.integers(20, 120), st.sampled_from(["\n\n", "\r\n\r\n", "\n \n\n"]))
+@settings(max_examples=150, deadline=None)
+def test_a_table_or_a_fence_that_fits_is_whole(blocks: list[str], max_tokens: int, between: str) -> None:
+    text = between.join(blocks)
+    chunks = chunk(item(text, "markdown"), Words(), ChunkSettings(max_tokens))
+    start = with_headings = 0
+    for before, block in pairwise(["", *blocks]):
+        # A heading stays with what it is about.
+        with_headings = with_headings if before.startswith("#") else start
+        end = start + len(block)
+        if block[0] in "`|" and len(Words().starts(text[with_headings:end])) <= max_tokens:
+            assert any(each.start <= start and end <= each.end for each in chunks), block
+        start = end + len(between)
+
+
+@given(documents, st.integers(20, 120))
+@settings(max_examples=150, deadline=None)
+def test_a_chunk_has_the_headings_that_hold_for_all_of_it(blocks: list[str], max_tokens: int) -> None:
+    text = "\n\n".join(blocks)
+    sections: list[tuple[int, tuple[str, ...]]] = [(0, ())]
+    above: list[tuple[int, str]] = []
+    start, after_heading = 0, True
+    for block in blocks:
+        if block[0] == "#":
+            level = block.index(" ")
+            above = [*(each for each in above if each[0] < level), (level, block[level + 1 :])]
+            # Headings without a text between them are one section, under the last of them.
+            begin = sections.pop()[0] if after_heading else start
+            sections.append((begin, tuple(title for _, title in above)))
+        after_heading = block[0] == "#"
+        start += len(block) + 2
+    ends = [*(begin for begin, _ in sections[1:]), len(text)]
+    for each in chunk(item(text, "markdown"), Words(), ChunkSettings(max_tokens)):
+        first, *more = (path for (begin, path), end in zip(sections, ends, strict=True) if begin < each.end and each.start < end)
+        shared = [count for count in range(len(first) + 1) if all(path[:count] == first[:count] for path in more)]
+        assert each.anchors.heading_path == first[: max(shared)]
+
+
 @pytest.mark.parametrize(
     "block", ["| word. word | Word. |\n" * 60, "```\n" + "word. Word word\n" * 60 + "```\n", "- word. Word word\n" * 60]
 )
@@ -429,14 +506,120 @@ def test_pieces_are_even() -> None:
 
 
 def test_the_recipe_names_everything_that_changes_chunks() -> None:
-    names = {chunker_id(each) for each in (ChunkSettings(200), ChunkSettings(201), ChunkSettings(200, 10), ChunkSettings(200, 0, "tokens"))}
-    assert len(names) == 4
+    bare = ChunkSettings(200, include_headers=False)
+    every = [ChunkSettings(200), ChunkSettings(201), ChunkSettings(200, 10), ChunkSettings(200, 0, "tokens"), bare]
+    assert len({chunker_id(each) for each in every}) == len(every)
 
 
-@pytest.mark.parametrize("bad", [(0, 0, "auto"), (10, 6, "auto"), (10, -1, "auto"), (10, 0, "poetry")])
+def test_recipes_that_stores_are_named_by_stay_as_they_are() -> None:
+    assert chunker_id(ChunkSettings(200)) == "auto-2/max=200/overlap=0"
+    assert chunker_id(ChunkSettings(64, 8, "prose")) == "prose-2/max=64/overlap=8"
+
+
+@pytest.mark.parametrize("bad", [(0, 0, "auto"), (10, 6, "auto"), (10, -1, "auto")])
 def test_settings_that_make_no_sense(bad: tuple[int, int, str]) -> None:
     with pytest.raises(InvalidInput):
         ChunkSettings(*bad)
+
+
+@pytest.mark.parametrize("text", ["", "words"])
+def test_an_unknown_chunker_is_told(text: str) -> None:
+    wanted = ChunkSettings(10, 0, "poetry")
+    with pytest.raises(InvalidInput, match="no chunker 'poetry': use auto, markdown, prose, code, tokens"):
+        chunk(item(text), Words(), wanted)
+    with pytest.raises(InvalidInput, match="'poetry'"):
+        chunker_id(wanted)
+
+
+# A user's own chunkers.
+
+
+def verses(text: str, lines: Sequence[int], ruler: Ruler) -> Iterator[Piece]:
+    """A piece for each line, divided further where it is too long."""
+    for start, end in pairwise([*lines, len(text)]):
+        yield from (Piece(*span, heading_path=("Verses",), symbol="verse") for span in Splitter(text, ruler).split(start, end))
+
+
+def test_a_chunker_of_ones_own_divides_what_names_it() -> None:
+    registry = ChunkerRegistry()
+    assert registry.ids == (AUTO, "markdown", "prose", "code", "tokens")
+    registry.register("verses", verses, version=3)
+    assert registry.ids[-1] == "verses"
+    text = "Rose leaves\n\nwhen the rose is dead  \r\n" + words(25)
+    found = registry.chunk(item(text), Words(), ChunkSettings(10, 0, "verses"))
+    assert [text[each.start : each.end] for each in found][:2] == ["Rose leaves", "when the rose is dead"]
+    assert {(each.anchors.heading_path, each.anchors.symbol) for each in found} == {(("Verses",), "verse")}
+    check(text, found, Words().starts(text), 10)
+    assert registry.chunk(item(text), Words(), ChunkSettings(10)) == chunk(item(text), Words(), ChunkSettings(10))
+    assert "verses" not in ChunkerRegistry().ids
+
+
+def test_the_version_of_a_chunker_is_part_of_its_recipe() -> None:
+    names = set()
+    for version in (1, 2):
+        registry = ChunkerRegistry()
+        registry.register("verses", verses, version=version)
+        names.add(registry.recipe_id(ChunkSettings(10, 0, "verses")))
+    assert names == {"verses-1/max=10/overlap=0", "verses-2/max=10/overlap=0"}
+
+
+@given(texts, st.integers(1, 40))
+@settings(max_examples=50, deadline=None)
+def test_pieces_of_a_splitter_keep_the_law(text: str, max_tokens: int) -> None:
+    registry = ChunkerRegistry()
+    registry.register("verses", verses)
+    check(text, registry.chunk(item(text), Words(), ChunkSettings(max_tokens, 0, "verses")), Words().starts(text), max_tokens)
+
+
+@pytest.mark.parametrize("name", ["", "a b", "a-b", "a/b", "1a", "é", "x\n", AUTO, "prose", "verses"])
+def test_a_name_that_is_taken_or_no_name_is_refused(name: str) -> None:
+    registry = ChunkerRegistry()
+    registry.register("verses", verses)
+    with pytest.raises(InvalidInput):
+        registry.register(name, verses)
+    assert len(registry.ids) == 6
+
+
+@pytest.mark.parametrize("version", [0, -1, 1.5, "1", True])
+def test_a_version_that_is_no_number_is_refused(version: Any) -> None:
+    with pytest.raises(InvalidInput, match="'verses'"):
+        ChunkerRegistry().register("verses", verses, version=version)
+
+
+def giving(*pieces: Any) -> Chunker:
+    return lambda text, lines, ruler: pieces
+
+
+@pytest.mark.parametrize(
+    ("chunker", "reason"),
+    [
+        (giving(Piece(0, 4)), "lost 'text' between 4 and 9"),
+        (giving(Piece(5, 9)), "lost 'some' between 0 and 5"),
+        (giving(Piece(0, 3), Piece(5, 9)), "lost 'e' between 3 and 5"),
+        (giving(), "lost 'some text'"),
+        (giving(Piece(0, 9), Piece(0, 9)), "0 to 9 after 0 to 9"),
+        (giving(Piece(0, 9), Piece(2, 5)), "2 to 4 after 0 to 9"),
+        (giving(Piece(0, 10)), "0 to 10 of a text of 9"),
+        (giving(Piece(-1, 9)), "-1 to 9"),
+        (giving(Piece(9, 0)), "9 to 0"),
+        (giving((0, 9)), "it must give pieces"),
+    ],
+)
+def test_a_chunker_that_breaks_the_law_is_named(chunker: Chunker, reason: str) -> None:
+    registry = ChunkerRegistry()
+    registry.register("odd", chunker)
+    with pytest.raises(InvalidInput, match=f"the chunker 'odd' .*{reason}") as told:
+        registry.chunk(item("some text"), Words(), ChunkSettings(10, 0, "odd"))
+    assert "\n" not in str(told.value)
+
+
+def test_a_chunker_keeps_to_the_budget_but_where_one_character_is_more() -> None:
+    registry = ChunkerRegistry()
+    registry.register("whole", lambda text, lines, ruler: [Piece(0, len(text))])
+    registry.register("single", lambda text, lines, ruler: (Piece(at, at + 1) for at in range(len(text))))
+    with pytest.raises(InvalidInput, match="the chunker 'whole' gave a piece of 8 tokens, 0 to 2: at most 7"):
+        registry.chunk(item("ab"), Quads(), ChunkSettings(7, 0, "whole"))
+    assert [each.token_count for each in registry.chunk(item("ab"), Quads(), ChunkSettings(2, 0, "single"))] == [4, 4]
 
 
 def passage(text: str, title: str | None, at: int = 0) -> str:
@@ -455,6 +638,13 @@ def test_a_passage_has_title_headings_and_text_once() -> None:
     assert passage("def load(path):", "load") == "def load(path):"
     assert passage("a guideline", "guide") == "guide\na guideline"
     assert passage("of it\nthe guide", "guide") == "guide\nof it\nthe guide"
+
+
+def test_a_passage_without_headers_is_the_text_of_its_chunk() -> None:
+    text = f"# Guide\n\n{words(20)}\n\n## Setup\n\n{words(20)}\n\n{words(20)}"
+    owner = item(text, "markdown", "Handbook")
+    for each in chunk(owner, Words(r"\w+"), ChunkSettings(30)):
+        assert passage_text(owner, each, include_headers=False) == text[each.start : each.end]
 
 
 def test_a_title_without_an_end_leaves_room_for_the_text() -> None:

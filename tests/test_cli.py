@@ -5,18 +5,23 @@ from __future__ import annotations
 import json
 import os
 import pty
+import re
 import signal
 import sqlite3
 import subprocess
 import sys
+import threading
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from recollect.contracts import CandidateItem, EvidenceChunk
+from recollect.prefs import json_schemas
 
 HEAVY = ("numpy", "faiss", "sqlalchemy", "pydantic", "onnxruntime", "tokenizers", "tantivy", "asyncio", "yaml")
 NOTES = {
@@ -44,6 +49,11 @@ def command(*arguments: str, **options: Any) -> subprocess.CompletedProcess[byte
     return subprocess.run([sys.executable, "-m", "recollect", *arguments], capture_output=True, timeout=60, check=False, **options)
 
 
+def allow_interrupts() -> None:
+    """A suite that runs in the background inherits "ignore"."""
+    signal.signal(signal.SIGINT, signal.default_int_handler)
+
+
 def loads_once(text: str) -> Any:
     """The one JSON value on the one line of a text."""
     assert text.count("\n") == 1
@@ -62,7 +72,7 @@ def test_help_and_version_import_nothing_heavy(flag: str) -> None:
     assert said.stderr.strip() == "[]"
 
 
-@pytest.mark.parametrize("verb", ["index", "import", "search", "get", "delete", "status", "doctor"])
+@pytest.mark.parametrize("verb", ["index", "import", "search", "get", "delete", "status", "doctor", "schema"])
 def test_every_verb_has_help(verb: str, run: Run) -> None:
     code, out, err = run(verb, "--help")
     assert (code, err) == (0, "")
@@ -146,7 +156,7 @@ def test_an_interrupted_import_keeps_what_was_written_and_goes_on(notes: Path, r
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
-        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),  # a suite that runs in the background inherits "ignore"
+        preexec_fn=allow_interrupts,
     ) as process:
         assert process.stdin
         assert process.stderr
@@ -189,8 +199,8 @@ def test_search_shows_rank_title_place_and_snippet(notes: Path, run: Run) -> Non
     assert (code, err) == (0, "")
     lines = out.splitlines()
     assert lines[0].startswith(" 1. Backups  ")
-    assert lines[1].strip().startswith("notes/backup.md:")
-    assert "    Every night the database is copied" in out
+    assert lines[1] == "    notes/backup.md:3  lines 1-3"
+    assert "      Every night the database is copied" in out
     assert "\x1b" not in out
 
 
@@ -230,7 +240,8 @@ def test_debug_and_facets_stand_below_the_results(notes: Path, run: Run) -> None
     run("index", "notes")
     out = run("search", "cat", "--debug", "--facet", "kind")[1]
     assert "\n\nkind\n" in out
-    assert "milliseconds: " in out
+    assert re.search(r"^ms +text [\d.]+, fuse ", out, flags=re.MULTILINE)
+    assert re.search(r"^scoring +blend linear, ", out, flags=re.MULTILINE)
 
 
 def test_filters_options_and_limits_reach_the_search(notes: Path, run: Run) -> None:
@@ -240,9 +251,192 @@ def test_filters_options_and_limits_reach_the_search(notes: Path, run: Run) -> N
     assert len(loads_once(run("search", "the", "--k", "1", "--json")[1])["candidates"]) == 1
     asked = ("--blend", "linear", "--normalize", "zscore", "--rrf-k", "5", "--profile", "code", "--mode", "plain", "--min-score", "0.01")
     params = loads_once(run("search", "cat", *asked, "--min-similarity", "0.3", "--json", "--debug")[1])["stats"]["params"]
-    expected = {"blend": "linear", "normalize": "zscore", "rrf_k": 5, "profile": "code", "mode": "plain"}
-    assert {name: params[name] for name in expected} == expected
-    assert (params["min_score"], params["min_similarity"]) == (0.01, 0.3)
+    expected = {"blend": "linear", "normalize": "zscore", "rrf_k": 5, "min_score": 0.01}
+    assert {name: params["scoring"][name] for name in expected} == expected
+    assert (params["profile"], params["fts"]["mode"], params["vector"]["min_score"]) == ("code", "plain", 0.3)
+
+
+# Evidence.
+
+
+@pytest.fixture
+def handbook(notes: Path, run: Run) -> Path:
+    """The notes, and a long one among them, indexed."""
+    sections = [f"## Part {number}\n\n" + f"Vault {number} is opened by two people. " * 8 for number in range(1, 7)]
+    (notes / "notes/handbook.md").write_text("# Handbook\n\n" + "\n\n".join(sections) + "\n", encoding="utf-8")
+    run("index", "notes")
+    return notes
+
+
+def evidence(answer: str) -> list[dict[str, Any]]:
+    found: list[dict[str, Any]] = loads_once(answer)["evidence"]
+    return found
+
+
+def test_evidence_is_shown_under_its_source(handbook: Path, run: Run) -> None:
+    out = run("search", "vault 3", "--chunk-tokens", "128", "--chunks-per-item", "2")[1]
+    assert re.fullmatch(
+        r" 1\. Handbook  [\d.]+\n"
+        r"    notes/handbook\.md:11  lines 11-13 · Part 3\n"
+        r"(      .+\n){2,}"
+        r"    lines \d+-\d+ · Part \d\n"
+        r"      Vault \d is opened by two people\. Vault \d is opened by two people\.\n",
+        out,
+    )
+
+
+def test_full_evidence_can_be_opened_at_its_lines(handbook: Path, run: Run) -> None:
+    out = run("search", "vault 3", "--chunk-tokens", "128", "--full", "--chunks", "1")[1]
+    place, first, last = re.findall(r"^    (notes/handbook\.md):(\d+)-(\d+) · Part 3$", out, flags=re.MULTILINE)[0]
+    lines = (handbook / place).read_text(encoding="utf-8").splitlines()[int(first) - 1 : int(last)]
+    assert "".join(out.split("Part 3\n", 1)[1].split()) == "".join("".join(lines).split())
+
+
+def test_the_options_of_evidence_reach_the_search(handbook: Path, run: Run) -> None:
+    asked = (
+        "--chunks",
+        "5",
+        "--chunks-per-item",
+        "4",
+        "--chunker",
+        "prose",
+        "--chunk-tokens",
+        "64",
+        "--overlap",
+        "8",
+        "--strategy",
+        "late",
+    )
+    answer = loads_once(run("search", "vault", *asked, "--pooling", "plain", "--no-cache", "--deadline", "60", "--json", "--debug")[1])
+    params = answer["stats"]["params"]
+    assert (params["top_k_chunks"], params["per_item_chunk_cap"]) == (5, 4)
+    assert params["chunking"] == {
+        "strategy": "late", "chunker_id": "prose", "include_headers": True, "max_chunk_tokens": 64, "overlap_tokens": 8, "pooling": "plain"
+    }  # fmt: skip
+    assert params["cache"] == {"use_chunk_cache": False, "write_chunk_cache": False, "ttl_seconds": None}
+    assert len(answer["evidence"]) == 4
+
+
+def test_no_chunks_means_a_snippet_and_no_evidence(handbook: Path, run: Run) -> None:
+    assert evidence(run("search", "vault", "--chunks", "0", "--json")[1]) == []
+    out = run("search", "vault", "--chunks", "0")[1]
+    assert "Vault 1 is opened" in out
+    assert "lines" not in out
+
+
+def test_a_search_keeps_its_chunks_unless_told_not_to(handbook: Path, run: Run) -> None:
+    def kept() -> int:
+        entries: int = loads_once(run("status", "--json")[1])["cache"]["entries"]
+        return entries
+
+    first = run("search", "vault", "--chunk-tokens", "64", "--no-cache", "--json")
+    assert kept() == 0
+    assert run("search", "vault", "--chunk-tokens", "64", "--json") == first
+    assert kept() == 1
+
+
+@pytest.mark.parametrize(
+    ("option", "value", "said"),
+    [
+        ("--chunks", "-1", "chunks is -1: give 0 to 1000"),
+        ("--chunks-per-item", "0", "chunks_per_item is 0: give at least 1"),
+        ("--chunk-tokens", "5", "chunking.max_chunk_tokens is 5: give at least 16"),
+        ("--overlap", "-2", "chunking.overlap_tokens is -2: give at least 0"),
+        ("--strategy", "early", "chunking.strategy is 'early': use late, precomputed or mixed"),
+        ("--pooling", "max", "chunking.pooling is 'max': use plain or contextual"),
+        ("--chunker", "scissors", "there is no chunker 'scissors': use auto, markdown, prose, code, tokens"),
+        ("--deadline", "0", "--deadline is 0: give seconds, more than 0 and at most 86400"),
+        ("--deadline", "nan", "--deadline is nan: give seconds, more than 0 and at most 86400"),
+    ],
+)
+def test_a_bad_value_for_evidence_is_told(option: str, value: str, said: str, handbook: Path, run: Run) -> None:
+    assert run("search", "vault", option, value) == (2, "", f"recollect: {said}\n")
+
+
+def test_a_deadline_that_passes_is_told(handbook: Path, run: Run) -> None:
+    said = "there was no answer within 1e-06 s: give --deadline more time"
+    assert run("search", "vault", "--deadline", "0.000001") == (3, "", f"recollect: {said}\n")
+    out = run("search", "vault", "--deadline", "0.000001", "--json")[1]
+    assert loads_once(out) == {"error": {"type": "DeadlineExceeded", "message": said}}
+    assert run("search", "vault", "--deadline", "600")[0] == 0
+
+
+@contextmanager
+def unanswering_endpoint() -> Iterator[tuple[str, threading.Event]]:
+    """An endpoint that makes a vector of a question and never one of passages, and what it sets when it is asked for those."""
+    asked, over = threading.Event(), threading.Event()
+
+    class Handler(BaseHTTPRequestHandler):
+        def do_POST(self) -> None:
+            texts = json.loads(self.rfile.read(int(self.headers["Content-Length"])))["input"]
+            if texts != ["vault"]:
+                asked.set()
+                over.wait(60)
+                return
+            body = json.dumps({"data": [{"index": 0, "embedding": [1.0, 2.0]}]}).encode()
+            self.send_response(200)
+            self.send_header("Content-Length", str(len(body)))
+            self.end_headers()
+            self.wfile.write(body)
+
+        def log_message(self, *_: object) -> None:
+            pass
+
+    with ThreadingHTTPServer(("127.0.0.1", 0), Handler) as server:
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        yield f"http://127.0.0.1:{server.server_port}/v1", asked
+        over.set()
+        server.shutdown()
+
+
+def test_an_interrupt_while_chunks_are_embedded_ends_the_search(handbook: Path, run: Run) -> None:
+    with unanswering_endpoint() as (url, asked):
+        given = {**os.environ, "RECOLLECT_EMBED_MODEL": "openai:slow", "RECOLLECT_EMBED_BASE_URL": url}
+        with subprocess.Popen(
+            [sys.executable, "-m", "recollect", "--config", os.devnull, "search", "vault", "--chunk-tokens", "64"],
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            env=given,
+            preexec_fn=allow_interrupts,
+        ) as process:
+            assert asked.wait(60)
+            process.send_signal(signal.SIGINT)
+            assert process.communicate(timeout=30) == (b"", b"recollect: stopped\n")
+            assert process.returncode == 130
+    assert run("search", "vault")[0] == 0
+
+
+def test_an_interrupt_ends_the_command_though_a_thread_hangs() -> None:
+    code = """
+import os, signal, sys, threading
+from recollect import settings
+from recollect.surfaces.cli import main
+
+def load(file):
+    threading.Thread(target=threading.Event().wait).start()
+    os.kill(os.getpid(), signal.SIGINT)
+
+settings.load, sys.argv = load, ["recollect", "status"]
+sys.exit(main())
+"""
+    said = subprocess.run([sys.executable, "-c", code], capture_output=True, timeout=60, check=False, preexec_fn=allow_interrupts)
+    assert (said.returncode, said.stdout, said.stderr) == (130, b"", b"recollect: stopped\n")
+
+
+# The contracts.
+
+
+def test_schema_shows_every_contract_and_makes_no_store(notes: Path, run: Run) -> None:
+    code, out, err = run("schema")
+    assert (code, err) == (0, "")
+    assert json.loads(out) == json_schemas() == loads_once(run("schema", "--json")[1])
+    assert loads_once(run("schema", "EvidenceChunk", "--json")[1]) == json_schemas()["EvidenceChunk"]
+    assert not (notes / ".recollect").exists()
+
+
+def test_schema_of_an_unknown_contract_tells_which_there_are(notes: Path, run: Run) -> None:
+    names = "RetrievalPrefs, CandidateItem, EvidenceChunk, RetrievalStats, RetrievalBundle"
+    assert run("schema", "Prefs") == (2, "", f"recollect: there is no contract 'Prefs': there are {names}\n")
 
 
 def test_a_search_that_finds_nothing_ends_with_one(notes: Path, run: Run) -> None:
@@ -294,7 +488,7 @@ def test_an_empty_filter_does_not_delete_everything(notes: Path, run: Run) -> No
 def test_status_tells_how_the_store_stands(notes: Path, run: Run) -> None:
     run("index", "notes")
     out = run("status")[1]
-    assert "items    3\n" in out
+    assert re.search(r"^items +3$", out, flags=re.MULTILINE)
     assert "up to date" in out
 
 
@@ -322,6 +516,7 @@ def test_nothing_stored_reaches_the_screen_with_control_characters(notes: Path, 
     run("import", "evil.jsonl")
     shown = [run("search", "payload", "--explain"), run("search", "payload", "--json"), run("get", "evil\x1b[2J")]
     shown += [run("get", "evil\x1b[2J", "--json"), run("get", "none\x1b[2J"), run("delete", "none\x1b[2J")]
+    shown += [run("search", "payload", "--full"), run("search", "payload", "--chunk-tokens", "16", "--debug")]
     for _, out, err in shown:
         assert not set("\x1b\x07\x08\x9b\u202e") & set(out + err)
     assert loads_once(shown[1][1])["candidates"][0]["title"] == evil

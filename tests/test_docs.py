@@ -5,11 +5,16 @@ from __future__ import annotations
 import re
 import subprocess
 import sys
+from collections.abc import Iterator
 from pathlib import Path
+from typing import get_args
 
 import pytest
+from pydantic import BaseModel
+from pydantic.fields import FieldInfo
 
 from recollect.filters import ITEM_FIELDS, OPERATORS
+from recollect.prefs import RetrievalPrefs
 from recollect.profiles import PROFILES
 from recollect.settings import all_keys
 from recollect.understand.text import MODES
@@ -48,12 +53,42 @@ def test_every_operator_field_and_mode_is_documented(name: str) -> None:
     assert f"`{name}`" in page("queries.md")
 
 
+def preferences(model: type[BaseModel], under: str = "") -> Iterator[tuple[str, FieldInfo]]:
+    """Every preference by its path, those of the sections one by one."""
+    for name, field in model.model_fields.items():
+        if isinstance(field.annotation, type) and issubclass(field.annotation, BaseModel):
+            yield from preferences(field.annotation, f"{name}.")
+        else:
+            yield under + name, field
+
+
+def choices(annotation: object) -> list[str]:
+    """The texts that a type allows, where it allows no others."""
+    return [each for part in get_args(annotation) for each in ([part] if isinstance(part, str) else choices(part))]
+
+
+def default_of(field: FieldInfo) -> str:
+    value = field.default
+    if field.is_required() or value is None:
+        return "required" if field.is_required() else "null"
+    return f"`{value}`" if isinstance(value, str | list | dict) else str(value).lower()
+
+
+def test_every_preference_is_documented_with_its_default_and_its_choices() -> None:
+    rows = re.findall(r"^\| `([\w.]+)` \| (.+?) \| (.+?) \| .+ \|$", page("retriever.md"), flags=re.MULTILINE)
+    told = {path: (default, allowed) for path, default, allowed in rows}
+    fields = dict(preferences(RetrievalPrefs))
+    assert {path: default for path, (default, _) in told.items()} == {path: default_of(field) for path, field in fields.items()}
+    for path, field in fields.items():
+        assert all(f"`{choice}`" in told[path][1] for choice in choices(field.annotation)), path
+
+
 @pytest.mark.parametrize("name", PROFILES)
 def test_every_profile_is_documented(name: str) -> None:
     assert f"`{name}`" in page("cli.md")
 
 
-@pytest.mark.parametrize("source", ["README.md", "docs/python.md"])
+@pytest.mark.parametrize("source", ["README.md", "docs/python.md", "docs/retriever.md"])
 def test_the_python_in_the_docs_runs(source: str, tmp_path: Path) -> None:
     (tmp_path / "docs").mkdir()
     (tmp_path / "docs" / "queries.md").write_text(page("queries.md"), encoding="utf-8")

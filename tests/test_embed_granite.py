@@ -77,19 +77,26 @@ class Exact:
 
     def vectors(self, texts: Sequence[Sequence[int]]) -> Floats:
         """A row for each text. All their tokens go through a matrix at once: threads that wait for a busy core cost more than the sums."""
+        lengths = [len(text) for text in texts]
+        first = self.layers(self.embedded(texts), range(6), lengths)[np.cumsum([0, *lengths[:-1]])]
+        unit: Floats = first / np.linalg.norm(first, axis=1, keepdims=True)
+        return unit
+
+    def embedded(self, texts: Sequence[Sequence[int]]) -> Floats:
+        """What the first layer is given: the rows of all texts, one text below the other."""
         weights = self.weights
-        begins = np.cumsum([0, *map(len, texts)])
         places = np.concatenate([weights["pos_emb"][2 : 2 + len(text)] for text in texts])
-        rows = self._norm(weights["word_emb"][np.concatenate(texts)] + places + weights["type_emb"][0], "emb_ln")
-        for layer in range(6):
-            asked = np.split(self._linear(rows, f"l{layer}.qkv"), begins[1:-1])
+        return self._norm(weights["word_emb"][np.concatenate(texts)] + places + weights["type_emb"][0], "emb_ln")
+
+    def layers(self, rows: Floats, which: range, lengths: Sequence[int]) -> Floats:
+        """The rows behind these layers; each text has so many of them."""
+        for layer in which:
+            asked = np.split(self._linear(rows, f"l{layer}.qkv"), np.cumsum(lengths)[:-1])
             seen = np.concatenate([self._attention(each) for each in asked])
             rows = self._norm(rows + self._linear(seen, f"l{layer}.ao"), f"l{layer}.aln")
             wide = self._linear(rows, f"l{layer}.f1")
             rows = self._norm(rows + self._linear(wide * 0.5 * (1 + erf(wide / sqrt(2))), f"l{layer}.f2"), f"l{layer}.fln")
-        first = rows[begins[:-1]]
-        unit: Floats = first / np.linalg.norm(first, axis=1, keepdims=True)
-        return unit
+        return rows
 
     @staticmethod
     def _attention(asked: Floats) -> Floats:

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import asyncio
+import gc
 import json
 import socket
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
@@ -19,11 +22,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from recollect.cancellation import Cancellation, current, in_thread
 from recollect.embed import HttpEmbedder, HttpLimits, open_embedder
 from recollect.embed.answers import read_vectors, retry_after_s
 from recollect.embed.granite import bundled_tokens
 from recollect.embed.http import batches
-from recollect.errors import EmbedderError, InvalidInput
+from recollect.errors import Cancelled, EmbedderError, InvalidInput
 
 KEY = "sk-very-secret-0123"
 TOKENS = bundled_tokens()
@@ -54,6 +58,12 @@ class Scripted:
     paths: list[str] = field(default_factory=list)
     keys: list[str | None] = field(default_factory=list)
     released: threading.Event = field(default_factory=threading.Event)
+    when_asked: Callable[[int], None] = lambda count: None
+
+    def wait_for(self, count: int) -> None:
+        """Wait until it was asked so often."""
+        while len(self.asked) < count:
+            self.released.wait(0.01)
 
     def answer(self, reply: Reply, asked: dict[str, Any]) -> bytes:
         if reply.body is not None:
@@ -68,6 +78,7 @@ def scripted(*replies: Reply) -> Iterator[Scripted]:
         def do_POST(self) -> None:
             asked = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
             script.asked.append(asked)
+            script.when_asked(len(script.asked))
             script.paths.append(self.path)
             script.keys.append(self.headers["Authorization"])
             reply = script.replies.pop(0) if script.replies else Reply()
@@ -302,6 +313,78 @@ def test_an_embedder_can_be_used_after_it_was_closed() -> None:
         before = it.embedder.embed(["a"])
         it.embedder.close()
         np.testing.assert_array_equal(it.embedder.embed(["a"]), before)
+
+
+def test_closing_ends_a_question_that_waits() -> None:
+    with scripted(Reply(delay_s=30)) as server, client(server.url) as it, ThreadPoolExecutor(1) as pool:
+        asked = pool.submit(it.embedder.embed, ["a"])
+        server.wait_for(1)
+        it.embedder.close()
+        with pytest.raises(EmbedderError, match="was closed before there was an answer"):
+            asked.result()
+
+
+def test_an_embedder_that_nobody_has_any_more_leaves_no_thread() -> None:
+    with scripted() as server:
+        embedder = HttpEmbedder("m", base_url=server.url, tokens=TOKENS)
+        embedder.embed(["a"])
+        (thread,) = [each for each in threading.enumerate() if each.name == "recollect-http"]
+        del embedder
+        gc.collect()
+        thread.join(10)
+        assert not thread.is_alive()
+
+
+# Stopping
+
+
+def flagged(work: Callable[[Cancellation], None]) -> None:
+    """Do the work on a thread for a task; it is given the flag that cancelling the task would raise."""
+    asyncio.run(in_thread(lambda: work(current())))
+
+
+def test_a_request_under_way_is_dropped_and_the_next_one_is_answered() -> None:
+    limits = HttpLimits(timeout_s=60)
+    with scripted(Reply(delay_s=60)) as server, client(server.url, limits=limits) as it:
+
+        def work(flag: Cancellation) -> None:
+            raising = threading.Thread(target=lambda: (server.wait_for(1), flag.cancel()))
+            raising.start()
+            with pytest.raises(Cancelled):
+                it.embedder.embed(["a"])
+            raising.join()
+
+        flagged(work)
+        assert not server.released.is_set()
+        np.testing.assert_allclose(it.embedder.embed(["b"])[0], unit("b"), rtol=1e-5)
+    assert [asked["input"] for asked in server.asked] == [["a"], ["b"]]
+
+
+def test_no_batch_is_sent_after_the_flag() -> None:
+    with scripted() as server, client(server.url, limits=HttpLimits(max_batch=1)) as it:
+
+        def work(flag: Cancellation) -> None:
+            server.when_asked = lambda count: flag.cancel() if count == 3 else None
+            with pytest.raises(Cancelled):
+                it.embedder.embed(["a"] * 9)
+
+        flagged(work)
+    assert len(server.asked) == 3
+
+
+def test_a_wait_between_attempts_ends_with_the_flag() -> None:
+    limits = HttpLimits(backoff_s=60)
+    with scripted(Reply(503, {"error": "later"})) as server:
+        embedder = HttpEmbedder("m", base_url=server.url, tokens=TOKENS, limits=limits)
+
+        def work(flag: Cancellation) -> None:
+            threading.Thread(target=lambda: (server.wait_for(1), flag.cancel())).start()
+            with pytest.raises(Cancelled):
+                embedder.embed(["a"])
+
+        flagged(work)
+        embedder.close()
+    assert len(server.asked) == 1
 
 
 @pytest.mark.parametrize("url", ["", "localhost:80", "ftp://host/v1", "http://", "http://host:port/v1", "http://[::1/v1"])

@@ -183,11 +183,18 @@ def test_a_question_without_a_haystack_is_told(tmp_path: Path) -> None:
 
 def test_what_was_not_looked_at_is_not_measured(tmp_path: Path) -> None:
     async def work(library: Library) -> tuple[Evaluation, list[Failure]]:
-        evaluation = await evaluate(library, DATASET, k=3)
+        evaluation = await evaluate(library, DATASET, k=3, chunks=5)
         return evaluation, await worst(library, DATASET, evaluation, 9)
 
     evaluation, failures = with_library(work, tmp_path)
-    assert list(evaluation.values) == ["MRR", "MAP", "R@1", "hits@1", "span_coverage@1", "span_precision@1"]
+    assert list(evaluation.values) == [
+        "MRR",
+        "MAP",
+        "R@1",
+        "hits@1",
+        "span_found",
+        *(f"span_{what}@{n}" for n in (1, 5) for what in ("coverage", "precision")),
+    ]
     assert [(failure.id, failure.measure, failure.value) for failure in failures] == [("q3", "MRR", 0.0)]
     assert [each.measure for each in compare(evaluation, evaluation, rounds=10)] == list(evaluation.values)
 
@@ -216,8 +223,8 @@ def test_other_numbers_reach_the_search(tmp_path: Path) -> None:
     ("how", "told"),
     [
         ({"profile": "poems"}, "there is no profile 'poems'"),
-        ({"blend": "smoothie"}, "there is no blend 'smoothie'"),
-        ({"mode": "odd"}, "unknown text mode 'odd'"),
+        ({"blend": "smoothie"}, "blend is 'smoothie': use rrf or linear"),
+        ({"mode": "odd"}, "mode is 'odd': use web, any"),
         ({"k": 0}, "k is 0"),
         ({"weights": {"smell": 1}}, "there is no route 'smell'"),
         ({"half": "third"}, "there is no half 'third'"),

@@ -294,20 +294,20 @@ def test_without_a_model_words_alone_are_searched(tmp_path: Path, folder: Path) 
     ("options", "message"),
     [
         ({"query": "  "}, "the query is empty"),
-        ({"query": "x", "k": 0}, "k is 0: ask for 1 to 1000"),
+        ({"query": "x", "k": 0}, "k is 0: give 1 to 1000"),
         ({"query": "x", "k": 1_000_000_000}, "k is 1000000000"),
-        ({"query": "x", "mode": "fuzzy"}, "'fuzzy'.*web, any, plain, phrase, strict"),
+        ({"query": "x", "mode": "fuzzy"}, "mode is 'fuzzy': use web, any, plain, phrase or strict"),
         ({"query": "x", "profile": "poems"}, "'poems'.*documents, code, graph"),
         ({"query": "x", "where": {"yeer": 1}}, "'yeer'"),
         ({"query": "x", "where": {"importance": "high"}}, "holds a number"),
-        ({"query": "x", "min_score": -1}, "0 or more"),
+        ({"query": "x", "min_score": -1}, "min_score is -1: give at least 0"),
         ({"query": "x", "min_similarity": 2}, "between 0 and 1"),
         ({"query": 5}, "give a text"),
         ({"query": "x", "blend": "soup"}, "'soup'"),
         ({"query": "x", "weights": {"smell": 1.0}}, "'smell'.*text and vector"),
-        ({"query": "x", "weights": {}}, "the weights are {}"),
-        ({"query": "x", "weights": {"text": 0, "vector": 0}}, "one of them above it"),
-        ({"query": "x", "weights": {"text": float("nan")}}, "at least 0"),
+        ({"query": "x", "weights": {}}, "both 0"),
+        ({"query": "x", "weights": {"text": 0, "vector": 0}}, "give one of them more"),
+        ({"query": "x", "weights": {"text": float("nan")}}, "w_text is nan: give a finite number"),
         ({"query": "(a &", "mode": "strict"}, "expected"),
     ],
 )
@@ -320,9 +320,10 @@ def test_numbers_that_are_set_go_with_the_profile_that_is_set(model: Embedder, f
     options = Settings.model_validate({"search": {"weights": {"text": 1, "vector": 0}, "blend": "rrf", "depth": 7}})
     with Library.open(tmp_path / "set", options=options, embedder=model).sync() as library:
         library.index(folder)
-        ours, theirs = (library.search("cats", profile=profile).stats.params for profile in (None, "code"))
-    assert (ours["weights"], ours["blend"], ours["depth"]) == ({"text": 1, "vector": 0}, "rrf", 7)
-    assert (theirs["weights"], theirs["blend"], theirs["depth"]) == (PROFILES["code"].weights, "linear", 100)
+        ours, theirs = (library.search("cats", profile=profile, debug=True).stats.params["scoring"] for profile in (None, "code"))
+    assert (ours["w_text"], ours["w_vec"], ours["blend"], ours["depth"]) == (1, 0, "rrf", 7)
+    own = PROFILES["code"].weights
+    assert (theirs["w_text"], theirs["w_vec"], theirs["blend"], theirs["depth"]) == (own["text"], own["vector"], "linear", 100)
 
 
 def test_weights_come_from_the_environment_as_json() -> None:

@@ -11,9 +11,10 @@ from hypothesis import strategies as st
 
 from recollect.analysis import query_terms, spans
 from recollect.errors import InvalidInput
-from recollect.evidence.snippets import MOST_TERMS, SCAN_CHARS, line_of, snippet
+from recollect.evidence.snippets import MOST_TERMS, line_of, snippet
 from recollect.model import Snippet
 
+FAR = 10_000
 TEXT = (
     "The harbour opened in 1890. Ships came from every coast. A lighthouse was built on the northern pier, and its keeper lived there. "
     "Storms broke the pier twice. The second lighthouse has an electric lamp, and the keeper is gone. Ships still pass."
@@ -136,7 +137,7 @@ def test_nothing_to_show(text: str) -> None:
 
 
 def test_a_very_long_text_is_looked_at_where_the_words_are() -> None:
-    text = "filler " * SCAN_CHARS + "one needle, " + "filler " * SCAN_CHARS + "a needle in the haystack" + " filler" * SCAN_CHARS
+    text = "filler " * FAR + "one needle, " + "filler " * FAR + "a needle in the haystack" + " filler" * FAR
     found = snippet(text, query_terms("needles and haystacks"))
     assert [found.text[a:b] for a, b in found.marks] == ["needle", "haystack"]
     assert found.text == text[found.start : found.end]
@@ -156,7 +157,7 @@ def test_a_very_long_text_is_looked_at_where_all_words_are(place: int, others: l
 
 def test_the_longest_of_very_many_words_say_where_a_long_text_is_looked_at() -> None:
     short = [f"w{at}" for at in range(MOST_TERMS * 4)]
-    text = " ".join(short) + " filler" * SCAN_CHARS + " the lighthouse" + " filler" * SCAN_CHARS
+    text = " ".join(short) + " filler" * FAR + " the lighthouse" + " filler" * FAR
     found = snippet(text, [*short, "lighthous", *(f"absent{at}" for at in range(MOST_TERMS - 1))])
     assert [found.text[a:b] for a, b in found.marks] == ["lighthouse"]
 

@@ -21,7 +21,7 @@ from recollect.surfaces.terminal import (
     progress_text,
     shortened,
     size,
-    snippet_lines,
+    text_lines,
 )
 
 any_text = st.text(st.characters(exclude_categories=()), max_size=200)
@@ -49,24 +49,30 @@ def test_escaped_json_is_the_same_value_and_safe_to_show(text: str) -> None:
 
 @given(words, st.integers(20, 60))
 def test_wrapping_keeps_to_the_width_and_loses_nothing(text: str, width: int) -> None:
-    lines = snippet_lines(text, [], Look(width=width))
+    lines = text_lines(text, Look(width=width), INDENT)
     assert all(columns(line) <= width - len(INDENT) for line in lines)
+    assert all(lines)
     assert re.sub(r"\s", "", "".join(lines)) == re.sub(r"\s", "", clean(text, lines=True))
+
+
+def test_blank_lines_stay_where_they_are_wanted() -> None:
+    assert text_lines("a\n \n\n  b ", Look(), "", blanks=True) == ["a", "", "", "  b"]
+    assert text_lines("a\n \n\n  b ", Look(), "") == ["a", "  b"]
 
 
 @given(words, st.lists(st.tuples(st.integers(0, 200), st.integers(0, 200)), max_size=5))
 def test_marks_only_add_style(text: str, marks: list[tuple[int, int]]) -> None:
-    plain = snippet_lines(text, marks, Look())
-    coloured = snippet_lines(text, marks, Look(colour=True))
+    plain = text_lines(text, Look(), INDENT, marks=marks)
+    coloured = text_lines(text, Look(colour=True), INDENT, marks=marks)
     assert [re.sub("\x1b\\[[0-9;]*m", "", line) for line in coloured] == plain
 
 
 def test_a_mark_stands_out() -> None:
-    assert snippet_lines("a red cat", [(2, 5)], Look(colour=True)) == ["a \x1b[1;33mred\x1b[0m cat"]
+    assert text_lines("a red cat", Look(colour=True), INDENT, marks=[(2, 5)]) == ["a \x1b[1;33mred\x1b[0m cat"]
 
 
 def test_a_mark_goes_on_after_a_line_break() -> None:
-    lines = snippet_lines("one\ntwo", [(0, 7)], Look(colour=True))
+    lines = text_lines("one\ntwo", Look(colour=True), INDENT, marks=[(0, 7)])
     assert lines == ["\x1b[1;33mone\x1b[0m", "\x1b[1;33mtwo\x1b[0m"]
 
 

@@ -17,14 +17,19 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from .contracts import CandidateItem, EvidenceChunk, Explanation, RetrievalBundle, RetrievalStats, RoutePart
+    from .assemble.events import dspy_passages, passages, rag_debug, rag_sources
+    from .cancellation import Cancellation
+    from .contracts import CandidateItem, EvidenceAnchors, EvidenceChunk, Explanation, RetrievalBundle, RetrievalStats, RoutePart
     from .errors import (
+        Cancelled,
+        DeadlineExceeded,
         EmbedderError,
         InvalidInput,
         MissingExtra,
         ModelMismatch,
         NotFound,
         RecollectError,
+        Stopped,
         StoreBusy,
         StoreDamaged,
         StoreError,
@@ -34,21 +39,28 @@ if TYPE_CHECKING:
     )
     from .library import IndexReport, Library
     from .model import Edge, Item
-    from .ports import Embedder, Store
+    from .ports import Embedder, Retriever, Store
+    from .prefs import CachePrefs, ChunkingPrefs, RetrievalPrefs, ScoringPrefs, SnippetPrefs, TextPrefs, VectorPrefs, json_schemas
+    from .request import RequestContext
     from .settings import Settings
     from .sync import SyncLibrary
 
 __version__ = "0.1.0"
 
 _HOMES = {
-    "contracts": ("CandidateItem", "EvidenceChunk", "Explanation", "RetrievalBundle", "RetrievalStats", "RoutePart"),
+    "assemble.events": ("dspy_passages", "passages", "rag_debug", "rag_sources"),
+    "cancellation": ("Cancellation",),
+    "contracts": ("CandidateItem", "EvidenceAnchors", "EvidenceChunk", "Explanation", "RetrievalBundle", "RetrievalStats", "RoutePart"),
     "errors": (
+        "Cancelled",
+        "DeadlineExceeded",
         "EmbedderError",
         "InvalidInput",
         "MissingExtra",
         "ModelMismatch",
         "NotFound",
         "RecollectError",
+        "Stopped",
         "StoreBusy",
         "StoreDamaged",
         "StoreError",
@@ -58,17 +70,34 @@ _HOMES = {
     ),
     "library": ("IndexReport", "Library"),
     "model": ("Edge", "Item"),
-    "ports": ("Embedder", "Store"),
+    "ports": ("Embedder", "Retriever", "Store"),
+    "prefs": (
+        "CachePrefs",
+        "ChunkingPrefs",
+        "RetrievalPrefs",
+        "ScoringPrefs",
+        "SnippetPrefs",
+        "TextPrefs",
+        "VectorPrefs",
+        "json_schemas",
+    ),
+    "request": ("RequestContext",),
     "settings": ("Settings",),
     "sync": ("SyncLibrary",),
 }
 _HOME_OF = {name: module for module, names in _HOMES.items() for name in names}
 
 __all__ = [
+    "CachePrefs",
+    "Cancellation",
+    "Cancelled",
     "CandidateItem",
+    "ChunkingPrefs",
+    "DeadlineExceeded",
     "Edge",
     "Embedder",
     "EmbedderError",
+    "EvidenceAnchors",
     "EvidenceChunk",
     "Explanation",
     "IndexReport",
@@ -79,10 +108,16 @@ __all__ = [
     "ModelMismatch",
     "NotFound",
     "RecollectError",
+    "RequestContext",
     "RetrievalBundle",
+    "RetrievalPrefs",
     "RetrievalStats",
+    "Retriever",
     "RoutePart",
+    "ScoringPrefs",
     "Settings",
+    "SnippetPrefs",
+    "Stopped",
     "Store",
     "StoreBusy",
     "StoreDamaged",
@@ -91,8 +126,15 @@ __all__ = [
     "StoreReadOnly",
     "StoreTooNew",
     "SyncLibrary",
+    "TextPrefs",
+    "VectorPrefs",
     "__version__",
+    "dspy_passages",
+    "json_schemas",
     "open",
+    "passages",
+    "rag_debug",
+    "rag_sources",
 ]
 
 

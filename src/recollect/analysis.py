@@ -12,6 +12,11 @@ from collections.abc import Callable, Iterator
 from functools import cache
 from itertools import chain, pairwise, starmap
 from threading import Lock
+from typing import TypeVar
+
+from .cancellation import checkpoint, stoppable
+
+T = TypeVar("T")
 
 VERSION = 1
 """Raised whenever the same text would give other terms, so that derived indexes are built again."""
@@ -24,6 +29,9 @@ MAX_QUERY_TERMS = 1_000
 
 MAX_PARTS = 16
 """Words joined by hyphens, dots or apostrophes into one; more than this is data, and starts a new word."""
+
+SLICE = 20_000
+"""Characters of a text that are read at once: 2 to 4 ms, in which no other thread can do anything."""
 
 # About 25 MB when full; 5,000 scientific abstracts have 56,000 different words. Once full it starts again, empty.
 CACHE_WORDS = 131_072
@@ -86,21 +94,25 @@ STOP_WORDS = frozenset(_STOP.split())
 def terms(text: str) -> list[str]:
     """The terms of a text, in order."""
     known = _words()
-    return list(chain.from_iterable(map(known.__getitem__, known.find(text))))
+    found: list[str] = []
+    for _, part in known.slices(text):
+        found.extend(chain.from_iterable(map(known.__getitem__, known.pattern_for(part).findall(part))))
+    return found
 
 
 def spans(text: str) -> Iterator[tuple[str, int, int]]:
     """The terms of a text with the characters they stand for; a word made of others gives several terms for one span."""
     known = _words()
-    spaced = text.isascii()
-    for found in known.pattern_for(text).finditer(text):
-        word, (start, end) = found.group(), found.span()
-        if not spaced and known.unspaced.match(word):
-            for term, first, last in known.pairs(word):
-                yield term, start + first, start + last
-        else:
-            for term in known[word]:
-                yield term, start, end
+    for offset, part in known.slices(text):
+        spaced = part.isascii()
+        for found in known.pattern_for(part).finditer(part):
+            word, start, end = found.group(), offset + found.start(), offset + found.end()
+            if not spaced and known.unspaced.match(word):
+                for term, first, last in known.pairs(word):
+                    yield term, start + first, start + last
+            else:
+                for term in known[word]:
+                    yield term, start, end
 
 
 def words(text: str) -> list[str]:
@@ -118,8 +130,8 @@ def query_terms(text: str) -> list[str]:
     """The terms of a question, each once; words that say nothing are left out, unless there are no others."""
     known = _words()
     found = known.find(text)
-    telling = chain.from_iterable(known[word] for word in found if not is_stop_word(word))
-    unique = dict.fromkeys(telling) or dict.fromkeys(chain.from_iterable(map(known.__getitem__, found)))
+    telling = chain.from_iterable(known[word] for word in stoppable(found) if not is_stop_word(word))
+    unique = dict.fromkeys(telling) or dict.fromkeys(chain.from_iterable(map(known.__getitem__, stoppable(found))))
     return list(unique)[:MAX_QUERY_TERMS]
 
 
@@ -137,7 +149,8 @@ def beginnings(text: str) -> list[str]:
 
 def unspaced_runs(text: str) -> list[str]:
     """The stretches of a text written without spaces between words (Chinese, Japanese, Thai, ...), as they stand in it."""
-    return _words().unspaced.findall(text)
+    known = _words()
+    return [run for _, part in known.slices(text) for run in known.unspaced.findall(part)]
 
 
 def edition() -> str:
@@ -160,9 +173,26 @@ class _Words(dict[str, tuple[str, ...]]):
         letters = rf"[^\W{_UNSPACED}]+(?:[{marks}]+[^\W{_UNSPACED}]*)*"
         self.unspaced = re.compile(f"[{_UNSPACED}][{_UNSPACED}{marks}]*")
         self.pattern = re.compile(rf"{letters}(?:{_JOINT}{letters}){{0,{MAX_PARTS - 1}}}|{self.unspaced.pattern}")
+        self._between = re.compile(rf"[^\w{_UNSPACED}{marks},.'’‐‑-]")
         self._simple = re.compile(f"[{_SIMPLE}]+")
         self._plain = re.compile(rf"\w+(?:{_JOINT}\w+){{0,{MAX_PARTS - 1}}}", re.ASCII)
         self._unit = re.compile(f"[\u1100-\u115f][\u1160-\u11ff]*|[{_UNSPACED}][{marks}]*")
+
+    def slices(self, text: str) -> Iterator[tuple[int, str]]:
+        """The text in parts with their places, and a checkpoint before each. They end where no word can go on, so that they have
+        the words of the whole; a part without any such place is as long as it is."""
+        start = 0
+        while len(text) - start > 2 * SLICE:
+            at, cut = start + SLICE, None
+            while cut is None and at < len(text):
+                checkpoint()
+                cut = self._between.search(text, at, at + SLICE)
+                at += SLICE
+            end = cut.start() if cut else len(text)
+            yield start, text[start:end]
+            start = end
+        checkpoint()
+        yield start, text[start:]
 
     def pattern_for(self, text: str) -> re.Pattern[str]:
         """What finds the words of a text. ASCII has a pattern of its own, three times as fast, that finds the same."""
@@ -170,11 +200,11 @@ class _Words(dict[str, tuple[str, ...]]):
 
     def find(self, text: str) -> list[str]:
         """The words of a text."""
-        return self.pattern_for(text).findall(text)
+        return [word for _, part in self.slices(text) for word in self.pattern_for(part).findall(part)]
 
     def __missing__(self, word: str) -> tuple[str, ...]:
         if self._simple.fullmatch(word):
-            return tuple(left + right for left, right in pairwise(word)) or (word,)
+            return tuple(left + right for left, right in _stoppable(pairwise(word), len(word))) or (word,)
         if self.unspaced.match(word):
             return tuple(term for term, _, _ in self.pairs(word))
         found = self._analyse(word)
@@ -186,7 +216,8 @@ class _Words(dict[str, tuple[str, ...]]):
 
     def pairs(self, run: str) -> Iterator[tuple[str, int, int]]:
         """Each character with the one after it; a single one as itself."""
-        units = [(_fold(found.group()).casefold().replace("-", ""), found.start(), found.end()) for found in self._unit.finditer(run)]
+        found = _stoppable(self._unit.finditer(run), len(run))
+        units = [(_fold(unit.group()).casefold().replace("-", ""), unit.start(), unit.end()) for unit in found]
         units = [unit for unit in units if unit[0]]
         if len(units) == 1:
             yield units[0]
@@ -208,6 +239,11 @@ class _Words(dict[str, tuple[str, ...]]):
             return piece
         with self._lock:
             return self._stem(piece)
+
+
+def _stoppable(things: Iterator[T], length: int) -> Iterator[T]:
+    """Of a word that is the whole of a slice or more: the others are too short to be stopped in, and far too many."""
+    return stoppable(things) if length > SLICE else things
 
 
 @cache

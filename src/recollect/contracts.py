@@ -10,86 +10,98 @@ from pydantic import BaseModel, ConfigDict, Field
 class Contract(BaseModel):
     """A frozen value with exactly the fields it names."""
 
-    model_config = ConfigDict(frozen=True, extra="forbid")
+    model_config = ConfigDict(frozen=True, extra="forbid", json_schema_serialization_defaults_required=True)
 
 
 class RoutePart(Contract):
     """What one route gave to a score. `normalised * weight` is the contribution; contributions add up to the score."""
 
-    route: str
-    rank: int
-    score: float
-    normalised: float
-    weight: float
-    contribution: float
+    route: str = Field(description="By words (text) or by meaning (vector).")
+    rank: int = Field(description="The place on that route, from 1.")
+    score: float = Field(description="The route's own score.")
+    normalised: float = Field(description="The score made comparable with those of other routes.")
+    weight: float = Field(description="The share of the route; all shares add up to 1.")
+    contribution: float = Field(description="What it adds to the item's score.")
 
 
 class Explanation(Contract):
     """Why an item is where it is: a sentence, and the parts that add up to its score."""
 
-    sentence: str
-    parts: list[RoutePart]
+    sentence: str = Field(description="The reason in words.")
+    parts: list[RoutePart] = Field(description="The reason in numbers, a part for each route that found it.")
 
 
 class CandidateItem(Contract):
     """A source: an item that matters to the question."""
 
-    item_id: str
-    kind: str
-    source: str
-    source_ref: str | None
-    title: str | None
-    summary: str | None
-    status: str
-    metadata: dict[str, Any] = Field(default_factory=dict)
+    item_id: str = Field(description="The item's id in its scope.")
+    kind: str = Field(description="What the item is: a document, code, a decision, a memory...")
+    source: str = Field(description="Where the item came from, such as file or record.")
+    source_ref: str | None = Field(description="Its name there, such as a path.")
+    title: str | None = Field(description="The item's title.")
+    summary: str | None = Field(description="The item's summary.")
+    status: str = Field(description="Whether the item is draft, approved, superseded or archived.")
+    metadata: dict[str, Any] = Field(default_factory=dict, description="The item's own fields.")
 
-    score: float
-    score_text: float | None
-    score_vec: float | None
-    rank_text: int | None
-    rank_vec: int | None
+    score: float = Field(description="How well it answers the question, of all routes together.")
+    score_text: float | None = Field(description="How well by words; null where words did not find it.")
+    score_vec: float | None = Field(description="How well by meaning; null where meaning did not find it.")
+    rank_text: int | None = Field(description="The place by words, from 1.")
+    rank_vec: int | None = Field(description="The place by meaning, from 1.")
 
-    snippet: str | None
-    snippet_from: Literal["doc", "chunk", "unknown"]
-    snippet_marks: list[tuple[int, int]] = Field(default_factory=list)
-    """Character spans of the snippet that match the question."""
-    line_start: int | None = None
-    line_end: int | None = None
-    """The first and the last line of the item that match in the snippet, counted from 1; all of the snippet's where none do."""
+    snippet: str | None = Field(description="The part of the text that shows best why it is here.")
+    snippet_from: Literal["doc", "chunk", "unknown"] = Field(description="Whether the snippet is of the matching chunk or of all the text.")
+    snippet_marks: list[tuple[int, int]] = Field(
+        default_factory=list, description="Character spans of the snippet that match the question."
+    )
+    line_start: int | None = Field(
+        default=None, description="The first line of the item that matches in the snippet, from 1; its first of all where none does."
+    )
+    line_end: int | None = Field(
+        default=None, description="The last line of the item that matches in the snippet, from 1; its last of all where none does."
+    )
 
-    duplicates: list[str] = Field(default_factory=list)
-    """Ids of items with nearly the same text, folded into this one."""
-    why: Explanation
+    duplicates: list[str] = Field(default_factory=list, description="Ids of items with nearly the same text, folded into this one.")
+    why: Explanation = Field(description="Why it is where it is.")
+
+
+class EvidenceAnchors(Contract):
+    """Where a chunk stands in its item, so that a citation can be opened."""
+
+    line_start: int = Field(description="Its first line, from 1.")
+    line_end: int = Field(description="Its last line, which it includes.")
+    symbol: str | None = Field(default=None, description="The definition that it is, where it is code.")
+    parent: str | None = Field(default=None, description="What it is a part of.")
 
 
 class EvidenceChunk(Contract):
     """A span of a source that bears on the question: `text` is `item.text[start_idx:end_idx]`."""
 
-    item_id: str
-    chunk_id: str | None
-    text: str
-    start_idx: int | None
-    end_idx: int | None
-    token_count: int | None
-    score: float
-    score_text: float | None
-    score_vec: float | None
-    heading_path: list[str] | None
-    anchors: dict[str, Any] | None
+    item_id: str = Field(description="The item it is a part of.")
+    chunk_id: str | None = Field(description="Its name: the same text cut again is the same chunk.")
+    text: str = Field(description="The text itself.")
+    start_idx: int | None = Field(description="The character of the item's text at which it begins, from 0.")
+    end_idx: int | None = Field(description="The character before which it ends.")
+    token_count: int | None = Field(description="How many tokens of the model it has.")
+    score: float = Field(description="How well it answers the question.")
+    score_text: float | None = Field(description="How well by words; null where words did not find it.")
+    score_vec: float | None = Field(description="How well by meaning; null where meaning did not find it.")
+    heading_path: list[str] | None = Field(description="The headings it stands under, the outermost first.")
+    anchors: EvidenceAnchors | None = Field(description="Where it stands in its item.")
 
 
 class RetrievalStats(Contract):
-    """How the answer came about: milliseconds by stage, counts, and the parameters in force."""
+    """How the answer came about: milliseconds by stage, counts, and the parameters in force. Empty where nobody asked."""
 
-    timing_ms: dict[str, float]
-    counts: dict[str, int]
-    params: dict[str, Any]
+    timing_ms: dict[str, float] = Field(default_factory=dict, description="Milliseconds by stage.")
+    counts: dict[str, int] = Field(default_factory=dict, description="How many hits there were at each stage.")
+    params: dict[str, Any] = Field(default_factory=dict, description="The parameters in force.")
 
 
 class RetrievalBundle(Contract):
     """The answer: sources, evidence, and how it came about."""
 
-    candidates: list[CandidateItem]
-    evidence: list[EvidenceChunk]
-    facets: dict[str, dict[str, int]] = Field(default_factory=dict)
-    stats: RetrievalStats
+    candidates: list[CandidateItem] = Field(description="The sources, best first.")
+    evidence: list[EvidenceChunk] = Field(description="What in the sources bears on the question, best first.")
+    facets: dict[str, dict[str, int]] = Field(default_factory=dict, description="How often each value of a field occurs among the hits.")
+    stats: RetrievalStats = Field(description="How the answer came about.")

@@ -2,37 +2,47 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import AsyncIterator, Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from datetime import UTC, datetime
+from datetime import datetime, timedelta
+from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
-from . import ingest, pipeline, settings
+from . import ingest, settings
+from .cancellation import Cancellation, in_thread
 from .contracts import RetrievalBundle
-from .embed import configured
+from .embed import bundled_tokens, configured
 from .errors import InvalidInput, ModelMismatch, NotFound
-from .evidence.chunkers import ChunkSettings, chunker_id
+from .evidence.chunkers import ChunkerRegistry
+from .evidence.cutting import Cutter, Reader
 from .filters import check
 from .filters import parse as parse_filter
-from .ingest import Cutter, Problem, Progress
-from .model import Batch, Edge, Finding, Item, Known, Space, StoreStatus, Visit
-from .ports import Clock, Embedder, Store
-from .profiles import Blend, Normalize, adjusted
-from .settings import SearchSettings, Settings
+from .ingest import Problem, Progress
+from .model import Batch, Edge, Finding, Item, Known, StoreStatus, Visit
+from .ports import Clock, Embedder, Retriever, Store
+from .prefs import CachePrefs, ChunkingPrefs, RetrievalPrefs
+from .profiles import TEXT, VECTOR, Blend, Normalize
+from .request import RequestContext, check_scope, now
+from .retriever import HybridRetriever
+from .settings import Settings
 from .stores import folder_of, open_store
-from .understand import understand
 
 if TYPE_CHECKING:
     from .sync import SyncLibrary
 
-MAX_SCOPE_CHARS = 256
-
-
-def now() -> datetime:
-    """The clock of this machine."""
-    return datetime.now(UTC)
+MAX_DEADLINE_S = 86_400
+SHORT_NAMES = {
+    "query_text": "the query",
+    "filters": "where",
+    "top_k_items": "k",
+    "top_k_chunks": "chunks",
+    "per_item_chunk_cap": "chunks_per_item",
+    "fts.mode": "mode",
+    "vector.min_score": "min_similarity",
+    "snippet.max_chars": "snippet_chars",
+}
+"""What `search` calls some of the prefs."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,12 +66,12 @@ class Library:
     def __init__(
         self, store: Store, *, embedder: Embedder | None, scope: str = "default", options: Settings | None = None, clock: Clock = now
     ) -> None:
-        if not scope.strip() or len(scope) > MAX_SCOPE_CHARS:
-            raise InvalidInput(f"the scope is {scope!r:.80}: give a name of 1 to {MAX_SCOPE_CHARS} characters")
+        check_scope(scope)
         self.store = store
         self.embedder = embedder
         self.scope = scope
         self.settings = options or Settings()
+        self.chunkers = ChunkerRegistry()
         self._clock = clock
 
     @classmethod
@@ -116,7 +126,7 @@ class Library:
             known |= await self.store.known(self.scope, files.SOURCE, ref)
         limit = self.settings.ingest.max_file_bytes
         own = folder_of(self.store.url)
-        survey = await asyncio.to_thread(files.survey, roots, known, base=base, max_bytes=limit, never=own)
+        survey = await in_thread(files.survey, roots, known, base=base, max_bytes=limit, never=own)
         progress = Progress(items_total=len(survey.changed))
         items = files.items(survey, known, scope=self.scope)
         cutter = await self._cutter()
@@ -187,7 +197,7 @@ class Library:
 
     async def reembed(self, *, report: Callable[[Progress], None] | None = None) -> IndexReport:
         """Move the whole store, every scope of it, to the present model and chunking."""
-        cutter = await asyncio.to_thread(self._own_cutter)
+        cutter = await in_thread(self._own_cutter)
         if cutter is None:
             raise InvalidInput("the model is 'none', which makes no vectors: name one in the setting 'embed.model'")
         progress = Progress()
@@ -195,6 +205,11 @@ class Library:
         return _report(progress, changed=progress.items_done)
 
     # Asking.
+
+    @cached_property
+    def retriever(self) -> Retriever:
+        """The store and the model as a Retriever: for callers with a scope, a deadline and preferences of their own."""
+        return HybridRetriever(self.store, self._reader, self.settings.search)
 
     async def search(
         self,
@@ -207,37 +222,69 @@ class Library:
         min_score: float | None = None,
         min_similarity: float | None = None,
         facets: Sequence[str] | str = (),
+        chunks: int | None = None,
+        chunks_per_item: int | None = None,
+        chunking: ChunkingPrefs | Mapping[str, Any] | None = None,
+        cache: CachePrefs | Mapping[str, Any] | None = None,
         snippet_chars: int = 360,
+        debug: bool = False,
+        deadline_s: float | None = None,
+        cancellation: Cancellation | None = None,
         weights: Mapping[str, float] | None = None,
         blend: Blend | None = None,
         normalize: Normalize | None = None,
         rrf_k: int | None = None,
         depth: int | None = None,
     ) -> RetrievalBundle:
-        """The k items that answer the query best, with evidence and reasons. From `weights` on: other numbers than the profile's."""
-        defaults = self.settings.search
-        # What is set goes with the profile that is set: another one that is asked for has its own numbers.
-        set_for_it = defaults if profile in (None, defaults.profile) else SearchSettings()
-        plan = understand(
-            query,
-            scope=self.scope,
-            k=defaults.k if k is None else k,
-            where=where,
-            mode=mode or defaults.mode,
-            profile=adjusted(
-                profile or defaults.profile,
-                weights=set_for_it.weights if weights is None else weights,
-                blend=blend or set_for_it.blend,
-                normalize=normalize or set_for_it.normalize,
-                rrf_k=set_for_it.rrf_k if rrf_k is None else rrf_k,
-                depth=set_for_it.depth if depth is None else depth,
-            ),
-            min_score=min_score,
-            min_similarity=min_similarity,
-            facets=[facets] if isinstance(facets, str) else facets,
-            snippet_chars=snippet_chars,
-        )
-        return await pipeline.search(self.store, self.embedder, plan)
+        """The k items that answer the query best, with evidence and reasons; `retrieve` with short names and the settings' defaults.
+
+        `chunks` pieces of evidence at most, `chunks_per_item` of one item. From `weights` on: other numbers than the profile's."""
+        options = self.settings.search
+        prefs: dict[str, Any] = {
+            "query_text": query,
+            "filters": dict(where) if isinstance(where, Mapping) else {} if where is None else where,
+            "top_k_items": options.k if k is None else k,
+            "top_k_chunks": options.chunks if chunks is None else chunks,
+            "per_item_chunk_cap": options.chunks_per_item if chunks_per_item is None else chunks_per_item,
+            "fts": {"mode": mode or options.mode},
+            "vector": {"min_score": min_similarity},
+            "scoring": {
+                **_weights(weights),
+                "blend": blend,
+                "normalize": normalize,
+                "rrf_k": rrf_k,
+                "depth": depth,
+                "min_score": min_score,
+            },
+            "chunking": chunking or {},
+            "cache": cache or {},
+            "snippet": {"max_chars": snippet_chars},
+            "debug": debug,
+            "profile": profile,
+            "facets": [facets] if isinstance(facets, str) else list(facets),
+        }
+        if min_similarity is not None and not 0 <= min_similarity <= 1:
+            raise InvalidInput(f"min_similarity is {min_similarity!r}: it lies between 0 and 1")
+        try:
+            asked = RetrievalPrefs(**prefs)
+        except InvalidInput as error:
+            raise InvalidInput(_in_short_names(str(error))) from None
+        return await self.retrieve(asked, deadline_s=deadline_s, cancellation=cancellation)
+
+    async def retrieve(
+        self,
+        prefs: RetrievalPrefs | Mapping[str, Any],
+        *,
+        request_id: str = "",
+        deadline_s: float | None = None,
+        cancellation: Cancellation | None = None,
+    ) -> RetrievalBundle:
+        """What the retriever finds in this scope for these preferences, in so many seconds at the most."""
+        if deadline_s is not None and not 0 < deadline_s <= MAX_DEADLINE_S:
+            raise InvalidInput(f"deadline_s is {deadline_s!r}: give seconds, more than 0 and at most {MAX_DEADLINE_S}")
+        deadline = None if deadline_s is None else self._clock() + timedelta(seconds=deadline_s)
+        ctx = RequestContext(self.scope, request_id, self._clock, deadline, cancellation or Cancellation())
+        return await self.retriever.search(ctx, RetrievalPrefs.model_validate(prefs))
 
     async def get(self, item_id: str) -> Item:
         """The item of this id."""
@@ -278,16 +325,17 @@ class Library:
 
     # Models.
 
+    @cached_property
+    def _reader(self) -> Reader:
+        tokens = self.embedder.tokens if self.embedder else bundled_tokens()
+        return Reader(tokens, self.embedder, self.chunkers, self.settings.ingest.chunk_tokens)
+
     def _own_cutter(self) -> Cutter | None:
-        if self.embedder is None:
-            return None
-        chunking = ChunkSettings(max_tokens=min(self.settings.ingest.chunk_tokens, self.embedder.max_tokens))
-        space = Space(self.embedder.model_id, self.embedder.dim, chunker_id(chunking))
-        return Cutter(self.embedder, chunking, space)
+        return self._reader.cutter() if self.embedder else None
 
     async def _cutter(self) -> Cutter | None:
         """How items are cut and embedded, once it is sure that the store's vectors were made the same way."""
-        cutter = await asyncio.to_thread(self._own_cutter)
+        cutter = await in_thread(self._own_cutter)
         space = await self.store.space()
         if cutter and space and space != cutter.space:
             space.require(cutter.space.model, cutter.space.dim)
@@ -303,6 +351,21 @@ class Library:
         """The folder that references to files are relative to: the one the store lies in, or else the present one."""
         folder = folder_of(self.store.url)
         return folder.parent if folder else Path.cwd()
+
+
+def _in_short_names(message: str) -> str:
+    """What is wrong with the prefs of a search, by the names that `search` has for them."""
+    path, space, rest = message.partition(" ")
+    return SHORT_NAMES.get(path, path.removeprefix("scoring.")) + space + rest
+
+
+def _weights(weights: Mapping[str, float] | None) -> dict[str, Any]:
+    """Weights by route as the prefs have them; a route that is not named has no say."""
+    if weights is None:
+        return {}
+    if unknown := weights.keys() - {TEXT, VECTOR}:
+        raise InvalidInput(f"there is no route {unknown.pop()!r} to weigh: there are {TEXT} and {VECTOR}")
+    return {"w_text": weights.get(TEXT, 0.0), "w_vec": weights.get(VECTOR, 0.0)}
 
 
 def _report(progress: Progress, **counts: Any) -> IndexReport:

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import TypeAlias
 
 from .analysis import beginnings, query_terms, terms
+from .cancellation import stoppable
 from .model import Item
 from .textquery import Boolean, Node, Phrase, Prefix, Term
 
@@ -32,7 +33,7 @@ def holds(query: Node, parts: Parts) -> bool:
             return _times(parts, terms(text)) > 0
         case Prefix(text):
             starts = tuple(beginnings(text))
-            return bool(starts) and any(term.startswith(starts) for part in parts for term in part)
+            return bool(starts) and any(term.startswith(starts) for part in parts for term in stoppable(part))
         case Boolean(must, should, must_not):
             needed = must or not should or any(holds(node, parts) for node in should)
             return bool(needed) and all(holds(node, parts) for node in must) and not any(holds(node, parts) for node in must_not)
@@ -43,4 +44,4 @@ def _times(parts: Parts, sought: Sequence[str]) -> int:
     if not sought:
         return 0
     first, length = sought[0], len(sought)
-    return sum(part[at : at + length] == list(sought) for part in parts for at, term in enumerate(part) if term == first)
+    return sum(part[at : at + length] == list(sought) for part in parts for at, term in enumerate(stoppable(part)) if term == first)

@@ -126,6 +126,8 @@ class Passages:
 
     chunks: tuple[Chunk, ...]
     vectors: Vector
+    words: tuple[bytes, ...] = ()
+    """The words of each chunk, in a form that stores keep and do not read; none where they were not made."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -189,6 +191,16 @@ class Fused(NamedTuple):
     parts: tuple[Part, ...]
 
 
+class Weighed(NamedTuple):
+    """A chunk as evidence, with its scores. `place` is the place of its item among the candidates, from 0."""
+
+    place: int
+    chunk: Chunk
+    score: float
+    text: float | None
+    cosine: float | None
+
+
 @dataclass(frozen=True, slots=True)
 class Snippet:
     """A window of a text, `text == whole[start:end]`, and the words in it that matched, as offsets into the window."""
@@ -238,6 +250,24 @@ class Finding:
 
 
 @dataclass(frozen=True, slots=True)
+class CacheStatus:
+    """What the chunk cache holds of a scope, and how often what was looked up there was found."""
+
+    entries: int
+    bytes: int
+    max_bytes: int
+    """The limit, which is for all scopes of the store together."""
+    hits: int
+    misses: int
+
+    @property
+    def hit_rate(self) -> float | None:
+        """The share of look-ups that found something; None before the first."""
+        asked = self.hits + self.misses
+        return self.hits / asked if asked else None
+
+
+@dataclass(frozen=True, slots=True)
 class StoreStatus:
     """How a store stands, as `status` shows it."""
 
@@ -253,3 +283,4 @@ class StoreStatus:
     bytes_on_disk: int
     pending: int
     """Changes of the scope that the derived indexes have not applied yet."""
+    cache: CacheStatus

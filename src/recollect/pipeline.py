@@ -1,132 +1,173 @@
-"""The read path on one screen: recall, fuse, check, show. One value goes in one direction."""
+"""The read path on one screen: recall, fuse, fold, gather, weigh, show. One value goes in one direction."""
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Mapping, Sequence
-from time import perf_counter
+
+import numpy as np
 
 from .analysis import query_terms
 from .assemble.results import Result, candidate, evidence
+from .assemble.stats import stats
+from .cancellation import checkpoint, in_thread
 from .contracts import RetrievalBundle, RetrievalStats
+from .evidence.choose import Question, choose, weigh
+from .evidence.cutting import Reader
+from .evidence.gather import Gathered, Gatherer
 from .evidence.snippets import line_of, snippet
 from .filters import And, Exists, Field, Filter, OneOf, check, field_named
 from .matching import holds, only_excludes, parts_of
-from .model import Chunk, Fused, Ranking, Space, Stored
+from .model import Fused, Item, Passages, Ranking, Snippet, Stored, Weighed
 from .plan import Plan
-from .ports import Embedder, Store
-from .profiles import TEXT
+from .ports import Clock, Store
+from .profiles import TEXT, VECTOR
 from .rank.duplicates import fold
 from .rank.fuse import fuse
-from .recall import recall
+from .recall import Recalled, recall
+from .stopwatch import Stopwatch
 from .textquery import Boolean, Node
 
 DEEPER = 4
 DEEPEST = 2_000
 """Where folding leaves too few, each route is asked for this many times more hits, up to about so many."""
 
+NOTHING = Passages((), np.empty((0, 0), np.float32))
 
-async def search(store: Store, embedder: Embedder | None, plan: Plan) -> RetrievalBundle:
+Kept = tuple[Fused, Stored, tuple[str, ...]]
+"""A candidate: its ranks and score, its item, and the ids of near-duplicates folded into it."""
+
+
+async def search(store: Store, reader: Reader, plan: Plan, clock: Clock) -> RetrievalBundle:
     """The answer to a plan."""
-    begin = perf_counter()
-    timing: dict[str, float] = {}
-    named = [*([plan.where] if plan.where is not None else []), *(Exists(field_named(name)) for name in plan.facets)]
-    if named:
-        check(And(tuple(named)), await store.fields(plan.scope))
-    depth = max(plan.profile.depth, plan.k)
-    while True:
-        rankings, space = await recall(store, embedder, plan, depth, timing)
-        recalled = perf_counter()
-        demand = _demand(plan, rankings)
-        fused = _fused(plan, demand, rankings)
-        timing["fuse"] = perf_counter() - recalled
-        kept = await _distinct(store, plan, demand, fused)
-        if not plan.k > len(kept) < len(fused) or depth > DEEPEST or not any(len(ranking) >= depth for ranking in rankings.values()):
-            break
-        depth *= DEEPER
-    chunks = await store.chunks(plan.scope, [stored.item.id for _, stored, _ in kept])
-    matched = {hit.id: hit.chunk for ranking in rankings.values() for hit in ranking if hit.chunk is not None}
-    words = query_terms(plan.text)
-    results = [
-        _result(plan, words, found, stored, folded, chunks.get(found.id, ()), matched.get(found.id), space)
-        for found, stored, folded in kept
-    ]
-    facets = await _facets(store, plan, fused)
-    timing["show"] = perf_counter() - recalled - timing["fuse"]
-    timing["total"] = perf_counter() - begin
-    counts = {name: len(ranking) for name, ranking in rankings.items()} | {"fused": len(fused), "candidates": len(results)}
+    watch = Stopwatch(clock)
+    with watch("total"):
+        named = [*([plan.where] if plan.where is not None else []), *(Exists(field_named(name)) for name in plan.facets)]
+        if named:
+            check(And(tuple(named)), await store.fields(plan.scope))
+        recalled, fused, kept = await _candidates(store, reader, plan, watch)
+        gathered, question = await _gather(store, reader, plan, recalled, [stored.item for _, stored, _ in kept], clock, watch)
+        with watch("show"):
+            results, chosen = await in_thread(_show, plan, question, kept, gathered, watch)
+            facets = await _facets(store, plan, fused)
+    counts = {
+        **{route: len(ranking) for route, ranking in recalled.rankings.items()},
+        "fused": len(fused),
+        "candidates": len(kept),
+        "chunks_from_index": gathered.from_index,
+        "chunks_from_cache": gathered.from_cache,
+        "chunks_embedded": gathered.embedded,
+        "evidence": len(chosen),
+    }
     return RetrievalBundle(
         candidates=[candidate(result) for result in results],
-        evidence=evidence(results),
+        evidence=evidence(results, chosen, chunkers=gathered.chunkers, distance=plan.prefs.vector.distance),
         facets=facets,
-        stats=_stats(plan, timing, counts),
+        stats=stats(plan, gathered.cutter, timing_ms=watch.ms, counts=counts) if plan.prefs.debug else RetrievalStats(),
     )
+
+
+async def _candidates(store: Store, reader: Reader, plan: Plan, watch: Stopwatch) -> tuple[Recalled, list[Fused], list[Kept]]:
+    """What was recalled, all of it fused, and the first k that are no near-duplicates of each other."""
+    k = plan.prefs.top_k_items
+    depth = max(plan.profile.depth, k)
+    while True:
+        recalled = await recall(store, reader.embedder, plan, depth, watch)
+        with watch("fuse"):
+            demand = _demand(plan, recalled.rankings)
+            fused = _fused(plan, demand, recalled.rankings)
+        with watch("fold"):
+            kept = await _distinct(store, plan, demand, fused)
+        exhausted = not any(len(ranking) >= depth for ranking in recalled.rankings.values())
+        if not k > len(kept) < len(fused) or depth > DEEPEST or exhausted:
+            return recalled, fused, kept
+        depth *= DEEPER
 
 
 def _demand(plan: Plan, rankings: Mapping[str, Ranking]) -> Node | None:
     """What must hold for every result. A quoted phrase that occurs nowhere, as when a whole question is quoted, is not
     insisted on: what means the same is shown."""
-    if plan.mode != "web" or not isinstance(plan.demand, Boolean) or rankings.get(TEXT, True):
+    if plan.prefs.fts.mode != "web" or not isinstance(plan.demand, Boolean) or rankings.get(TEXT, True):
         return plan.demand
     return Boolean(must_not=plan.demand.must_not) if plan.demand.must_not else None
 
 
 def _fused(plan: Plan, demand: Node | None, rankings: Mapping[str, Ranking]) -> list[Fused]:
-    profile = plan.profile
+    profile, least = plan.profile, plan.prefs.scoring.min_score
     fused = fuse(rankings, weights=profile.weights, blend=profile.blend, normalize=profile.normalize, rrf_k=profile.rrf_k)
     if TEXT in rankings and demand is not None and not only_excludes(demand):
         # Whatever meets such a demand is found by words.
         meeting = {hit.id for hit in rankings[TEXT]}
         fused = [result for result in fused if result.id in meeting]
-    return [result for result in fused if plan.min_score is None or result.score >= plan.min_score]
+    return [result for result in fused if least is None or result.score >= least]
 
 
-async def _distinct(store: Store, plan: Plan, demand: Node | None, fused: Sequence[Fused]) -> list[tuple[Fused, Stored, tuple[str, ...]]]:
+async def _distinct(store: Store, plan: Plan, demand: Node | None, fused: Sequence[Fused]) -> list[Kept]:
     """The first k that meet the demand and are no near-duplicate of a better one, each with the ids folded into it."""
+    k = plan.prefs.top_k_items
     found: dict[str, Stored] = {}
     groups: list[tuple[str, tuple[str, ...]]] = []
     asked = 0
-    while asked < len(fused) and len(groups) < plan.k:
-        page = [result.id for result in fused[asked : asked + max(asked, plan.k)]]
+    while asked < len(fused) and len(groups) < k:
+        page = [result.id for result in fused[asked : asked + max(asked, k)]]
         asked += len(page)
         found.update((stored.item.id, stored) for stored in await _meeting(demand, await store.get(plan.scope, page)))
         order = [result.id for result in fused[:asked] if result.id in found]
         groups = fold(order, {item_id: stored.fingerprint for item_id, stored in found.items()})
     by_id = {result.id: result for result in fused[:asked]}
-    return [(by_id[item_id], found[item_id], folded) for item_id, folded in groups[: plan.k]]
+    return [(by_id[item_id], found[item_id], folded) for item_id, folded in groups[:k]]
 
 
 async def _meeting(demand: Node | None, stored: list[Stored]) -> list[Stored]:
     """Those that meet the demand. Their words are looked at on another thread, since an item may be long."""
     if demand is None:
         return stored
-    return await asyncio.to_thread(lambda: [each for each in stored if holds(demand, parts_of(each.item))])
+    return await in_thread(lambda: [each for each in stored if holds(demand, parts_of(each.item))])
 
 
-def _result(
-    plan: Plan,
-    words: Sequence[str],
-    found: Fused,
-    stored: Stored,
-    folded: tuple[str, ...],
-    chunks: Sequence[Chunk],
-    matched: int | None,
-    space: Space | None,
-) -> Result:
-    """Shows the matched chunk, unless the item was found by words and that chunk has none of them."""
+async def _gather(
+    store: Store, reader: Reader, plan: Plan, recalled: Recalled, items: Sequence[Item], clock: Clock, watch: Stopwatch
+) -> tuple[Gathered, Question]:
+    """The passages of the candidates, and what they are weighed against."""
+    prefs, weights = plan.prefs, plan.profile.weights
+    terms = query_terms(prefs.query_text)
+    if not prefs.top_k_chunks:
+        return Gathered(), Question(terms)
+    cutter = reader.cutter(prefs.chunking, with_vectors=recalled.vector is not None)
+    with watch("chunks"):
+        gathered = await Gatherer(store, plan.scope, cutter, recalled.space, prefs.chunking, prefs.cache, clock(), watch).gather(items)
+    return gathered, Question(terms, recalled.vector, weights.get(TEXT, 0.0), weights.get(VECTOR, 0.0))
+
+
+def _show(plan: Plan, question: Question, kept: Sequence[Kept], gathered: Gathered, watch: Stopwatch) -> tuple[list[Result], list[Weighed]]:
+    """The candidates as they are shown, and the evidence in them."""
+    with watch("weigh"):
+        pool = [gathered.passages.get(stored.item.id, NOTHING) for _, stored, _ in kept]
+        weighed = weigh(question, pool, [found.score for found, _, _ in kept])
+        chosen = choose(weighed, k=plan.prefs.top_k_chunks, per_item=plan.prefs.per_item_chunk_cap)
+        best: dict[int, Weighed] = {}
+        for each in weighed:
+            best.setdefault(each.place, each)
+    return [_result(plan, question.terms, found, best.get(place)) for place, found in enumerate(kept)], chosen
+
+
+def _result(plan: Plan, words: Sequence[str], found: Kept, best: Weighed | None) -> Result:
+    checkpoint()
+    fused, stored, folded = found
     item = stored.item
-    chunk = next((each for each in chunks if each.ordinal == matched), None)
-    by_words = any(part.route == TEXT for part in found.parts)
-    cut = snippet(item.text, words, start=chunk.start, end=chunk.end, max_chars=plan.snippet_chars) if chunk else None
-    from_chunk = cut is not None and (bool(cut.marks) or not by_words)
-    if cut is None or not from_chunk:
-        cut = snippet(item.text, words, max_chars=plan.snippet_chars)
-        at = cut.start + (cut.marks[0][0] if cut.marks else 0)
-        chunk = next((each for each in chunks if each.start <= at < each.end), chunk)
+    cut, from_chunk = _snippet(plan, words, item, best, by_words=any(part.route == TEXT for part in fused.parts))
     first, last = (cut.marks[0][0], cut.marks[-1][1]) if cut.marks else (0, cut.end - cut.start)
     lines = line_of(item.text, cut.start + first), line_of(item.text, max(cut.start, cut.start + last - 1))
-    chunk_id = chunk.id_in(item, space.chunker) if chunk and space else None
-    return Result(found, item, folded, chunk, chunk_id, cut, from_chunk, lines)
+    return Result(fused, item, folded, cut, from_chunk, lines)
+
+
+def _snippet(plan: Plan, words: Sequence[str], item: Item, best: Weighed | None, *, by_words: bool) -> tuple[Snippet, bool]:
+    """A part of the best chunk, unless the item was found by words and that chunk has none of them; and whether it is that."""
+    prefs = plan.prefs.snippet
+    if best and prefs.prefer_chunk_snippet:
+        cut = snippet(item.text, words, start=best.chunk.start, end=best.chunk.end, max_chars=prefs.max_chars)
+        if cut.marks or not by_words:
+            return cut, True
+    return snippet(item.text, words, max_chars=prefs.max_chars), False
 
 
 async def _facets(store: Store, plan: Plan, fused: Sequence[Fused]) -> dict[str, dict[str, int]]:
@@ -135,24 +176,3 @@ async def _facets(store: Store, plan: Plan, fused: Sequence[Fused]) -> dict[str,
         return {}
     among: Filter = OneOf(Field("id", of_item=True), tuple(result.id for result in fused))
     return await store.facets(plan.scope, plan.facets, among if plan.where is None else And((among, plan.where)))
-
-
-def _stats(plan: Plan, timing: dict[str, float], counts: dict[str, int]) -> RetrievalStats:
-    profile = plan.profile
-    return RetrievalStats(
-        timing_ms={name: round(seconds * 1000, 3) for name, seconds in timing.items()},
-        counts=counts,
-        params={
-            "scope": plan.scope,
-            "mode": plan.mode,
-            "profile": profile.name,
-            "k": plan.k,
-            "blend": profile.blend,
-            "normalize": profile.normalize,
-            "rrf_k": profile.rrf_k,
-            "weights": dict(profile.weights),
-            "depth": profile.depth,
-            "min_score": plan.min_score,
-            "min_similarity": plan.min_similarity,
-        },
-    )

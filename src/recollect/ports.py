@@ -7,14 +7,19 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator, Mapping, Sequence
 from datetime import datetime
-from typing import Protocol, runtime_checkable
+from typing import TYPE_CHECKING, Protocol, runtime_checkable
 
 import numpy as np
 import numpy.typing as npt
 
 from .filters import Filter
-from .model import Batch, Chunk, Finding, Known, Passages, Ranking, Space, Stored, StoreStatus, Vector, Visit, Written
+from .model import Batch, Finding, Known, Passages, Ranking, Space, Stored, StoreStatus, Vector, Visit, Written
 from .textquery import Node
+
+if TYPE_CHECKING:
+    from .contracts import RetrievalBundle
+    from .prefs import RetrievalPrefs
+    from .request import RequestContext
 
 
 class Clock(Protocol):
@@ -64,6 +69,20 @@ class SupportsFingerprint(Protocol):
     @property
     def fingerprint(self) -> str:
         """Everything that its vectors depend on."""
+        ...
+
+
+@runtime_checkable
+class SupportsContextualVectors(Protocol):
+    """An embedder that can read a whole document and give vectors of its parts, which then know what stands around them."""
+
+    @property
+    def contextual_id(self) -> str:
+        """Names such vectors, as `model_id` does plain ones: the two never share a store or a cache."""
+        ...
+
+    def embed_spans(self, text: str, spans: Sequence[tuple[int, int]]) -> Vector:
+        """A unit row for each span of characters of the text, to be compared with `embed_query`. May block for long, as `embed` may."""
         ...
 
 
@@ -124,12 +143,36 @@ class Store(Protocol):
         """Every item, in order of id."""
         ...
 
-    async def chunks(self, scope: str, ids: Sequence[str]) -> dict[str, tuple[Chunk, ...]]:
-        """The chunks of these items in the store's space, in order of ordinal."""
+    async def passages_of(
+        self, scope: str, ids: Sequence[str], *, space: Space | None = None, contents: Mapping[str, str] | None = None
+    ) -> dict[str, Passages]:
+        """The passages of these items in a space, by default the store's own, in order of ordinal. Asked by every search: it must be fast.
+
+        `contents` has the content hash of each item as the caller knows it: one that has changed since is left out."""
         ...
 
     async def passages(self, scope: str, content_hashes: Sequence[str], space: Space) -> dict[str, Passages]:
         """Passages the scope already has for these contents, so that nothing is embedded twice."""
+        ...
+
+    async def cached(self, scope: str, recipe: str, contents: Mapping[str, str], *, since: datetime | None = None) -> dict[str, bytes]:
+        """What the chunk cache has for these items, by id: made by this recipe, from just this content, not before `since`.
+
+        `contents` has the content hash of each item. A look-up never writes: that an entry was used is written with the
+        next one that is kept, or on closing."""
+        ...
+
+    async def cache(self, scope: str, recipe: str, made: Mapping[str, tuple[str, bytes]], *, at: datetime) -> None:
+        """Keep what a recipe made of some items, by id, each with the content hash of what it was made from; all or nothing.
+
+        It replaces what the recipe made of the item before, and is gone with the item or its content. Left out is what was
+        made of an item that is gone or has another content by now, and what is larger than the whole cache may be; beyond
+        that limit the entries used least recently go. Nobody waits for this: where the store may not be written, is full, or
+        is being written just now, nothing is kept."""
+        ...
+
+    async def clear_cache(self, scope: str) -> int:
+        """Throw away all that the chunk cache has of the scope; how many entries."""
         ...
 
     async def known(self, scope: str, source: str, under: str) -> dict[str, Known]:
@@ -163,3 +206,14 @@ class Store(Protocol):
     async def doctor(self, *, repair: bool) -> list[Finding]: ...
 
     async def close(self) -> None: ...
+
+
+@runtime_checkable
+class Retriever(Protocol):
+    """Finds evidence for whoever asks; what is done with it is not its business: it streams nothing and emits no events."""
+
+    async def search(self, ctx: RequestContext, prefs: RetrievalPrefs) -> RetrievalBundle:
+        """The ranked candidates and the evidence in them: of the request's scope alone, the same for the same material and prefs.
+
+        Ends with `Cancelled` as soon as `ctx.cancellation` is raised, and with `DeadlineExceeded` when the deadline is over."""
+        ...

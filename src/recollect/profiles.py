@@ -53,11 +53,16 @@ PROFILES: Final[Mapping[str, Profile]] = {
 }
 
 
-def adjusted(name: str, **numbers: Any) -> Profile:
-    """The profile of this name, with other numbers where they are given."""
+def named(name: str) -> Profile:
+    """The profile of this name."""
     if name not in PROFILES:
         raise InvalidInput(f"there is no profile {name!r}: use one of {', '.join(PROFILES)}")
-    profile = replace(PROFILES[name], **{key: value for key, value in numbers.items() if value is not None})
+    return PROFILES[name]
+
+
+def adjusted(profile: Profile, **numbers: Any) -> Profile:
+    """The profile, with other numbers where they are given."""
+    profile = replace(profile, **{key: value for key, value in numbers.items() if value is not None})
     if unknown := set(profile.weights) - {TEXT, VECTOR}:
         raise InvalidInput(f"there is no route {unknown.pop()!r} to weigh: there are {TEXT} and {VECTOR}")
     if not all(isfinite(weight) and weight >= 0 for weight in profile.weights.values()) or not any(profile.weights.values()):

@@ -65,11 +65,17 @@ class VectorSettings:
                 raise InvalidInput(f"{name} must be at least 1, not {getattr(self, name)!r}")
 
 
+class CacheSettings(Section):
+    """How much is kept of what searches derive from items, in the whole store: 0 keeps nothing."""
+
+    max_bytes: int = Field(default=256_000_000, ge=0)
+
+
 class IngestSettings(Section):
     """What is read and how it is cut."""
 
     max_file_bytes: int = Field(default=10_000_000, ge=1)
-    chunk_tokens: int = Field(default=200, ge=16)
+    chunk_tokens: int = Field(default=256, ge=16)
 
 
 class SearchSettings(Section):
@@ -78,6 +84,8 @@ class SearchSettings(Section):
     profile: str = "documents"
     mode: str = "web"
     k: int = 10
+    chunks: int = Field(default=12, ge=0)
+    chunks_per_item: int = Field(default=3, ge=1)
     weights: dict[str, float] | None = None
     blend: Blend | None = None
     normalize: Normalize | None = None
@@ -99,6 +107,7 @@ class Settings(Section):
     lock_timeout_s: float = Field(default=30.0, ge=0)
     embed: EmbedSettings = EmbedSettings()
     vectors: VectorSettings = VectorSettings()
+    cache: CacheSettings = CacheSettings()
     ingest: IngestSettings = IngestSettings()
     search: SearchSettings = SearchSettings()
 

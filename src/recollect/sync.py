@@ -80,6 +80,7 @@ class SyncLibrary:
     index = _waiting(Library.index)
     link = _waiting(Library.link)
     reembed = _waiting(Library.reembed)
+    retrieve = _waiting(Library.retrieve)
     search = _waiting(Library.search)
     status = _waiting(Library.status)
     walk = _waiting(Library.walk)

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from ..contracts import CandidateItem, EvidenceChunk, Explanation, RoutePart
-from ..model import Chunk, Fused, Item, Part, Snippet
+from ..contracts import CandidateItem, EvidenceAnchors, EvidenceChunk, Explanation, RoutePart
+from ..model import Fused, Item, Part, Snippet, Weighed
+from ..nearness import Distance, nearness
 from ..profiles import TEXT, VECTOR
 
 
@@ -17,8 +18,6 @@ class Result:
     fused: Fused
     item: Item
     folded: tuple[str, ...]
-    chunk: Chunk | None
-    chunk_id: str | None
     snippet: Snippet
     snippet_from_chunk: bool
     lines: tuple[int, int]
@@ -56,26 +55,27 @@ def candidate(result: Result) -> CandidateItem:
     )
 
 
-def evidence(results: Sequence[Result]) -> list[EvidenceChunk]:
-    """The chunk that proves each result, where one is known."""
-    return [_evidence(result, result.chunk) for result in results if result.chunk is not None]
+def evidence(
+    results: Sequence[Result], chosen: Sequence[Weighed], *, chunkers: Mapping[str, str], distance: Distance
+) -> list[EvidenceChunk]:
+    """The chunks that were chosen, best first; `chunkers` has what each item was cut by."""
+    return [_evidence(results[each.place].item, each, chunkers, distance) for each in chosen]
 
 
-def _evidence(result: Result, chunk: Chunk) -> EvidenceChunk:
-    text, vector = result.part(TEXT), result.part(VECTOR)
-    anchors = chunk.anchors
+def _evidence(item: Item, found: Weighed, chunkers: Mapping[str, str], distance: Distance) -> EvidenceChunk:
+    chunk, anchors = found.chunk, found.chunk.anchors
     return EvidenceChunk(
-        item_id=result.item.id,
-        chunk_id=result.chunk_id,
-        text=result.item.text[chunk.start : chunk.end],
+        item_id=item.id,
+        chunk_id=chunk.id_in(item, chunkers[item.id]),
+        text=item.text[chunk.start : chunk.end],
         start_idx=chunk.start,
         end_idx=chunk.end,
         token_count=chunk.token_count,
-        score=result.fused.score,
-        score_text=text.score if text else None,
-        score_vec=vector.score if vector else None,
+        score=found.score,
+        score_text=found.text,
+        score_vec=None if found.cosine is None else nearness(found.cosine, distance),
         heading_path=list(anchors.heading_path) or None,
-        anchors={"line_start": anchors.line_start, "line_end": anchors.line_end, "symbol": anchors.symbol, "parent": anchors.parent},
+        anchors=EvidenceAnchors(line_start=anchors.line_start, line_end=anchors.line_end, symbol=anchors.symbol, parent=anchors.parent),
     )
 
 

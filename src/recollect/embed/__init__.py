@@ -8,10 +8,11 @@ from ..errors import InvalidInput
 from ..ports import Embedder
 from ..settings import EmbedSettings
 from . import granite, minilm
+from .granite import bundled_tokens
 from .http import HttpEmbedder, HttpLimits
 from .onnx import ModelFacts, OnnxEmbedder, open_folder
 
-__all__ = ["HttpEmbedder", "HttpLimits", "ModelFacts", "OnnxEmbedder", "configured", "open_embedder"]
+__all__ = ["HttpEmbedder", "HttpLimits", "ModelFacts", "OnnxEmbedder", "bundled_tokens", "configured", "open_embedder"]
 
 _ENDPOINTS = {"ollama": "http://localhost:11434/v1", "openai": "https://api.openai.com/v1"}
 _BUNDLED = {"granite": granite.open_granite, "minilm": minilm.open_minilm}
@@ -56,7 +57,7 @@ def open_embedder(
         if service == "openai" and base_url is None and not api_key:
             raise InvalidInput(f"{name!r} needs an API key: give one, or the base_url of a server that asks for none")
         url = base_url or _ENDPOINTS[service]
-        tokens = granite.bundled_tokens()
+        tokens = bundled_tokens()
         return HttpEmbedder(model, base_url=url, tokens=tokens, api_key=api_key, dim=dim, max_tokens=max_tokens or 512, limits=limits)
     folder = Path(name).expanduser()
     if name and folder.is_dir():

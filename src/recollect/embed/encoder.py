@@ -1,4 +1,4 @@
-"""Builds the ONNX graph of a RoBERTa encoder that gives the first token's vector, from the weights of a pack.
+"""Builds the ONNX graph of a RoBERTa encoder, whole or some of its layers, from the weights of a pack.
 
 The input is one text without padding, so there is no mask; the last layer is worked out for the first token alone. Inputs and
 weights of most matrices are int8, which needs care to stay near the exact vectors. Cosine with them, mean and minimum over
@@ -27,9 +27,12 @@ OPSET, IR_VERSION = 18, 10
 MAX_PAIR = 128
 
 
-def encoder(pack: Pack, large: Sequence[int]) -> bytes:
-    """The graph, from `input_ids` to `last_hidden_state`, which has one row. `large` are the channels to be kept apart."""
-    return _Graph(pack, large).build()
+def encoder(pack: Pack, large: Sequence[int], *, first: int = 0, end: int | None = None) -> bytes:
+    """The graph of the layers from `first` to `end`, by default all. `large` are the channels to be kept apart.
+
+    It goes from `input_ids`, or from `rows` where layers before it are left out, to `last_hidden_state`: one row, or one for each
+    token where layers behind it are."""
+    return _Graph(pack, large).build(first, pack.arch["layers"] if end is None else end)
 
 
 class _Graph:
@@ -45,18 +48,20 @@ class _Graph:
         self._nodes: list[Any] = []
         self._constants: dict[str, Any] = {}
 
-    def build(self) -> bytes:
-        hidden, layers = self._arch["hidden"], self._arch["layers"]
-        rows = self._embedded()
-        for layer in range(layers):
+    def build(self, first: int, end: int) -> bytes:
+        make, hidden, layers = self._helper, self._arch["hidden"], self._arch["layers"]
+        if first:
+            rows, given = "rows", make.make_tensor_value_info("rows", self._types.FLOAT, [1, "tokens", hidden])
+        else:
+            rows, given = self._embedded(), make.make_tensor_value_info("input_ids", self._types.INT64, [1, "tokens"])
+        for layer in range(first, end):
             rows = self._layer(f"l{layer}", rows, last=layer == layers - 1)
         self._add("Identity", rows, output="last_hidden_state")
-        make = self._helper
         graph = make.make_graph(
             self._nodes,
             "encoder",
-            [make.make_tensor_value_info("input_ids", self._types.INT64, [1, "tokens"])],
-            [make.make_tensor_value_info("last_hidden_state", self._types.FLOAT, [1, 1, hidden])],
+            [given],
+            [make.make_tensor_value_info("last_hidden_state", self._types.FLOAT, [1, 1 if end == layers else "tokens", hidden])],
             list(self._constants.values()),
         )
         opsets = [make.make_opsetid("", OPSET), make.make_opsetid(MICROSOFT, 1)]

@@ -9,7 +9,7 @@ from pathlib import Path
 from .bundled import Bundle
 from .cache import cached
 from .encoder import encoder
-from .onnx import ModelFacts, OnnxEmbedder
+from .onnx import Halves, ModelFacts, OnnxEmbedder
 from .pack import read_pack
 from .tokens import ModelTokens
 
@@ -28,6 +28,15 @@ FACTS = ModelFacts(model_id="granite-embedding-30m-english/int8", dim=384, pooli
 # functions, conversations, documentation, questions, URLs, other scripts.
 _LARGE = (15, 21, 98, 123, 140, 202, 209, 228, 267, 271, 283, 298, 334, 340, 343, 354)
 
+# The layer from which on a span of a document is alone with the special tokens, whose first one gathers its vector; there are six.
+# The model was taught nothing about what the other tokens are in the end: means of those have an MRR of .501, and .747 of the
+# answers in the best five chunks of 200 tokens (276 questions about a speech, articles and conversations), while chunks on their
+# own have .748 and .882. From layer 3 on these are .737 and .860, but the tokens know too little: "the city has 3.7 million
+# inhabitants" is no nearer to a question about Berlin in a text about it than elsewhere. From 4 on it is, by .08, and the speech, the one
+# text that is about one thing, gains most: .851 and .956, .832 and .946 from 3 on, .811 and .914 for chunks on their own. All have .709
+# and .842 then: articles that follow each other without being related lose, .581 against .674.
+_SPLIT = 4
+
 _log = logging.getLogger(__name__)
 
 
@@ -35,7 +44,17 @@ def open_granite(*, cache_dir: Path, threads: int | None = None) -> OnnxEmbedder
     """The bundled model. The first use on a machine takes a second or two, to build its graph into `cache_dir`."""
     BUNDLE.path(_PACK)
     stem = f"{Path(_PACK).stem}-{_SHA256[:12]}-r{_RECIPE}"
-    return OnnxEmbedder(FACTS, model=lambda: cached(cache_dir, stem, _build), tokenizer=_tokenizer, edition=stem, threads=threads)
+    return OnnxEmbedder(
+        FACTS,
+        model=lambda: cached(cache_dir, stem, _build),
+        halves=Halves(
+            lower=lambda: cached(cache_dir, f"{stem}-to{_SPLIT}", lambda: _build(end=_SPLIT)),
+            upper=lambda: cached(cache_dir, f"{stem}-from{_SPLIT}", lambda: _build(first=_SPLIT)),
+        ),
+        tokenizer=_tokenizer,
+        edition=stem,
+        threads=threads,
+    )
 
 
 def bundled_tokens() -> ModelTokens:
@@ -44,9 +63,9 @@ def bundled_tokens() -> ModelTokens:
     return ModelTokens(_tokenizer)
 
 
-def _build() -> bytes:
-    _log.info("preparing the bundled model, once")
-    return encoder(read_pack(io.BytesIO(BUNDLE.read(_PACK))), _LARGE)
+def _build(*, first: int = 0, end: int | None = None) -> bytes:
+    _log.info("preparing the bundled model%s, once", "" if (first, end) == (0, None) else " for vectors in context")
+    return encoder(read_pack(io.BytesIO(BUNDLE.read(_PACK))), _LARGE, first=first, end=end)
 
 
 def _tokenizer() -> bytes:

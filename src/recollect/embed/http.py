@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import random
 import threading
-import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -12,11 +11,13 @@ from urllib.parse import urlsplit, urlunsplit
 
 import numpy as np
 
+from ..cancellation import checkpoint, current
 from ..errors import EmbedderError, InvalidInput
 from ..model import Vector
 from ..ports import TokenCounter
 from .answers import read_vectors, retry_after_s
 from .tokens import encodable
+from .wire import Wire
 
 if TYPE_CHECKING:
     import httpx
@@ -44,6 +45,10 @@ class HttpLimits:
             raise InvalidInput(f"the limits of an endpoint must be above zero: {self!r}")
 
 
+def _sleep(seconds: float) -> None:
+    current().sleep(seconds)
+
+
 class HttpEmbedder:
     """A model behind an endpoint. `tokens` only approximates its counts, unless it is the model's own tokenizer."""
 
@@ -58,7 +63,7 @@ class HttpEmbedder:
         shorten: bool = False,
         max_tokens: int = 512,
         limits: HttpLimits | None = None,
-        sleep: Callable[[float], None] = time.sleep,
+        sleep: Callable[[float], None] = _sleep,
     ) -> None:
         """`dim` is what the model gives, asked once if not given; with `shorten` the endpoint is asked for it."""
         if shorten and dim is None:
@@ -74,7 +79,7 @@ class HttpEmbedder:
         self._limits = limits or HttpLimits()
         self._sleep = sleep
         self._lock = threading.Lock()
-        self._opened: httpx.Client | None = None
+        self._opened: Wire | None = None
 
     @property
     def dim(self) -> int:
@@ -91,9 +96,9 @@ class HttpEmbedder:
     def close(self) -> None:
         """Let go of the connections; the next call opens new ones."""
         with self._lock:
-            client, self._opened = self._opened, None
-        if client is not None:
-            client.close()
+            wire, self._opened = self._opened, None
+        if wire is not None:
+            wire.close()
 
     def _ask(self, texts: Sequence[str]) -> Vector:
         # OpenAI refuses an empty text, but not a space.
@@ -116,11 +121,12 @@ class HttpEmbedder:
     def _post(self, payload: dict[str, Any]) -> httpx.Response:
         import httpx
 
-        client = self._client()
+        wire = self._wire()
         for attempt in range(1, self._limits.attempts + 1):
+            checkpoint()
             asked_s = None
             try:
-                response = client.post(self._url, json=payload)
+                response = wire.post(self._url, payload)
             except httpx.RequestError as error:
                 trouble = f"{self._shown} does not answer ({type(error).__name__}: {error})"
             else:
@@ -140,13 +146,11 @@ class HttpEmbedder:
         own_s: float = min(_MAX_WAIT_S, self._limits.backoff_s * 2 ** (attempt - 1)) * random.uniform(0.5, 1.0)
         return max(own_s, asked_s or 0.0)
 
-    def _client(self) -> httpx.Client:
-        import httpx
-
+    def _wire(self) -> Wire:
         with self._lock:
             if self._opened is None:
                 headers = {"Authorization": f"Bearer {self._key}"} if self._key else {}
-                self._opened = httpx.Client(headers=headers, timeout=self._limits.timeout_s)
+                self._opened = Wire(headers=headers, timeout_s=self._limits.timeout_s)
             return self._opened
 
     def _body(self, response: httpx.Response) -> str:

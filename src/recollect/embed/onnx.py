@@ -10,22 +10,27 @@ from __future__ import annotations
 
 import json
 import os
-import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, fields
 from pathlib import Path
-from typing import Any, Literal
+from typing import Literal, TypeVar
 
 import numpy as np
+import numpy.typing as npt
 
+from ..cancellation import Cancellation, checkpoint, current
 from ..errors import EmbedderError, InvalidInput
 from ..model import Vector
+from .contextual import Document, Gathering, Piece
+from .session import FACTS_FILE, ROWS, Graph
 from .tokens import ModelTokens
 
-FACTS_FILE = "recollect-model.json"
-_INPUTS = frozenset({"input_ids", "attention_mask", "token_type_ids"})
+T = TypeVar("T")
+
 _POOLINGS = ("mean", "cls")
+_WINDOWS_AT_ONCE = 4
+"""For each thread, while a document is read: more keep the threads busier, and more rows in memory, .8 MB each."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -55,10 +60,11 @@ class ModelFacts:
 
 
 @dataclass(frozen=True, slots=True)
-class _Running:
-    session: Any
-    inputs: frozenset[str]
-    output: str
+class Halves:
+    """A model cut in two between its layers: `lower` gives a row for each token, `upper` makes of such rows what the model would."""
+
+    lower: Callable[[], Path | bytes]
+    upper: Callable[[], Path | bytes]
 
 
 class OnnxEmbedder:
@@ -70,22 +76,28 @@ class OnnxEmbedder:
         *,
         model: Callable[[], Path | bytes],
         tokenizer: Callable[[], bytes],
+        halves: Halves | None = None,
         edition: str = "",
         threads: int | None = None,
     ) -> None:
+        """`halves` are used for vectors in context. Without them a span's vector is the mean of its tokens' in the model's last layer."""
         if threads is not None and threads < 1:
             raise InvalidInput(f"threads must be at least 1, not {threads!r}: leave it out to use every core")
         self.facts = facts
         self.fingerprint = f"{facts!r} {edition}"
         self.tokens = ModelTokens(tokenizer)
-        self._model = model
+        self._graph = Graph(facts.model_id, facts.dim, model)
+        self._lower = Graph(facts.model_id, facts.dim, halves.lower) if halves else self._graph
+        self._upper = Graph(facts.model_id, facts.dim, halves.upper, inputs=ROWS) if halves else None
         self._threads = threads or _cores()
-        self._lock = threading.Lock()
-        self._loaded: _Running | None = None
 
     @property
     def model_id(self) -> str:
         return self.facts.model_id
+
+    @property
+    def contextual_id(self) -> str:
+        return f"{self.model_id}/contextual"
 
     @property
     def dim(self) -> int:
@@ -98,50 +110,91 @@ class OnnxEmbedder:
 
     def load(self) -> None:
         """Open the model now, so that the first question does not wait for it."""
-        self._running()
+        self.tokens.load()
+        self._graph.load()
 
     def embed(self, texts: Sequence[str]) -> Vector:
         """A row for each passage, in order; a row depends on its text alone."""
-        prefixed = [self.facts.passage_prefix + text for text in texts]
-        rows = np.empty((len(prefixed), self.dim), dtype=np.float32)
-        if not prefixed:
+        rows = np.empty((len(texts), self.dim), dtype=np.float32)
+        if not texts:
             return rows
-        running = self._running()
-        with ThreadPoolExecutor(min(self._threads, len(prefixed))) as pool:
-            for place, row in enumerate(pool.map(lambda text: self._vector(running, text), prefixed)):
-                rows[place] = row
+        checkpoint()
+        self.load()
+        prefixed = [self.facts.passage_prefix + text for text in texts]
+        for place, row in enumerate(self._side_by_side(self._vector, prefixed)):
+            rows[place] = row
         return rows
 
     def embed_query(self, text: str) -> Vector:
-        return self._vector(self._running(), self.facts.query_prefix + text)
+        return self._vector(self.facts.query_prefix + text, current())
 
-    def _vector(self, running: _Running, text: str) -> Vector:
-        # A tokenizer without special tokens has nothing at all for an empty text, and a model needs one token.
-        ids = np.array([self.tokens.ids(text, max_tokens=self.facts.max_tokens) or [0]], dtype=np.int64)
-        given = {"input_ids": ids, "attention_mask": np.ones_like(ids), "token_type_ids": np.zeros_like(ids)}
+    def embed_spans(self, text: str, spans: Sequence[tuple[int, int]]) -> Vector:
+        """A unit row for each span of characters, made of the tokens that begin in it, which the model has read with what is around."""
+        rows = np.empty((len(spans), self.dim), dtype=np.float32)
+        if not spans:
+            return rows
+        document = Document.read(text, self.tokens, prefix=self.facts.passage_prefix, max_tokens=self.facts.max_tokens)
+        pieces = document.pieces(spans)
+        self._lower.load()
+        if self._upper:
+            self._upper.load()
+        sums = np.zeros((len(spans), self.dim), dtype=np.float64)
+        for piece, vector in self._pieces(document, pieces):
+            sums[piece.span] += vector * max(1, piece.last - piece.first)
+        for place, (start, end) in enumerate(spans):
+            rows[place] = self._unit(sums[place], text[start:end])
+        return rows
+
+    def _pieces(self, document: Document, pieces: Sequence[Piece]) -> Iterator[tuple[Piece, Vector]]:
+        """The pieces of a document in any order, each with its vector."""
+        gathering = Gathering(document, pieces)
+        plan, size = document.windows, _WINDOWS_AT_ONCE * self._threads
+        for begin in range(0, len(plan), size):
+            batch = plan[begin : begin + size]
+            read = self._side_by_side(lambda window, flag: self._token_rows(document.given(window), flag), batch)
+            ready = [each for window, rows in zip(batch, read, strict=True) for each in gathering.add(window, rows)]
+            made = self._side_by_side(self._pooled, [rows for _, rows in ready])
+            yield from zip((piece for piece, _ in ready), made, strict=True)
+
+    def _side_by_side(self, work: Callable[[T, Cancellation], Vector], given: Sequence[T]) -> Iterator[Vector]:
+        """What the work gives for each, in order, on all cores. Once the caller's flag is raised, nothing more is begun."""
+        if not given:
+            return
+        flag = current()
+        pool = ThreadPoolExecutor(min(self._threads, len(given)))
         try:
-            hidden = running.session.run([running.output], {name: given[name] for name in running.inputs})[0]
-        except _failures() as error:
-            raise EmbedderError(f"{self.model_id!r} fails on {ids.size} tokens ({_line(error)}): lower its max_tokens") from error
-        if hidden.ndim != 3 or hidden.shape[2] != self.dim:
+            yield from pool.map(lambda each: work(each, flag), given)
+        finally:
+            pool.shutdown(cancel_futures=True)
+
+    def _vector(self, text: str, flag: Cancellation) -> Vector:
+        flag.check()
+        # A tokenizer without special tokens has nothing at all for an empty text, and a model needs one token.
+        ids = self.tokens.ids(text, max_tokens=self.facts.max_tokens) or [0]
+        rows = self._graph.run(ids, flag)
+        pooled = rows.mean(axis=0, dtype=np.float32) if self.facts.pooling == "mean" else rows[0]
+        return self._unit(pooled, text, normalise=self.facts.normalise)
+
+    def _token_rows(self, ids: Sequence[int], flag: Cancellation) -> Vector:
+        rows = self._lower.run(ids, flag)
+        if len(rows) != len(ids):
             raise EmbedderError(
-                f"{self.model_id!r} gives an array of {hidden.shape}, not of (1, tokens, {self.dim}): correct its {FACTS_FILE}"
+                f"{self.model_id!r} gives {len(rows)} rows for {len(ids)} tokens: vectors in context need a graph with one for each"
             )
-        pooled = hidden[0].mean(axis=0, dtype=np.float32) if self.facts.pooling == "mean" else hidden[0, 0]
+        return rows
+
+    def _pooled(self, rows: Vector, flag: Cancellation) -> Vector:
+        pooled: Vector = self._upper.run(rows, flag)[0] if self._upper else rows.mean(axis=0, dtype=np.float32)
+        return pooled
+
+    def _unit(self, pooled: npt.NDArray[np.floating], text: str, *, normalise: bool = True) -> Vector:
         length = float(np.linalg.norm(pooled))
         if not 0 < length < float("inf"):
             raise EmbedderError(
                 f"{self.model_id!r} gives a vector of length {length} for {text[:40]!r}: its files are damaged or unsuitable"
             )
-        vector: Vector = (pooled / length if self.facts.normalise else pooled).astype(np.float32)
+        vector: Vector = (pooled / length if normalise else pooled).astype(np.float32)
         return vector
-
-    def _running(self) -> _Running:
-        with self._lock:
-            if self._loaded is None:
-                self.tokens.load()
-                self._loaded = _open(self.facts, self._model())
-            return self._loaded
 
 
 def open_folder(folder: Path, *, threads: int | None = None) -> OnnxEmbedder:
@@ -172,41 +225,6 @@ def _read_facts(path: Path) -> ModelFacts:
         if key not in given:
             raise InvalidInput(f"{str(path)!r} has no {key!r}: add it")
     return ModelFacts(**given)
-
-
-def _open(facts: ModelFacts, model: Path | bytes) -> _Running:
-    import onnxruntime
-
-    options = onnxruntime.SessionOptions()
-    # One thread for each text, because threads that wait for each other burn CPU: a passage in a batch of 16 costs 30 ms
-    # with two that spin and 22 ms with two that sleep, against 19 ms. A query of 11 tokens takes 2.7 ms at best (p10);
-    # two spinning threads made it 1.9 in one run and 2.8 in another, which is not worth a second session.
-    options.intra_op_num_threads = 1
-    options.inter_op_num_threads = 1
-    options.log_severity_level = 3  # errors only: the library prints its warnings to stderr
-    try:
-        session = onnxruntime.InferenceSession(
-            model if isinstance(model, bytes) else str(model), options, providers=["CPUExecutionProvider"]
-        )
-    except _failures() as error:
-        raise EmbedderError(f"the model {facts.model_id!r} cannot be loaded ({_line(error)}): fetch its files again") from error
-    inputs = frozenset(entry.name for entry in session.get_inputs())
-    if "input_ids" not in inputs or not inputs <= _INPUTS:
-        raise EmbedderError(f"the model {facts.model_id!r} asks for {sorted(inputs)}: only {sorted(_INPUTS)} can be given")
-    outputs = [entry.name for entry in session.get_outputs()]
-    output = "last_hidden_state" if "last_hidden_state" in outputs else outputs[0]
-    return _Running(session, inputs, output)
-
-
-def _failures() -> tuple[type[Exception], ...]:
-    """What onnxruntime raises: its errors have no class in common."""
-    from onnxruntime.capi import onnxruntime_pybind11_state as ort
-
-    return (ort.Fail, ort.InvalidArgument, ort.InvalidGraph, ort.InvalidProtobuf, ort.NoSuchFile, ort.NotImplemented, ort.RuntimeException)
-
-
-def _line(error: BaseException) -> str:
-    return " ".join(str(error).split())[:200]
 
 
 def _cores() -> int:

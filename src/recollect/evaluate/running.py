@@ -26,6 +26,7 @@ from .spans import Starts, span_values
 from .vectors import CachedEmbedder
 
 DEFAULT_K: Final = 100
+DEFAULT_CHUNKS: Final = 12
 DIGITS: Final = 6
 TIMED: Final = 200
 """Questions asked once more, for as many results as a person sees, to time them."""
@@ -46,6 +47,9 @@ class How(TypedDict, total=False):
     normalize: Normalize | None
     rrf_k: int | None
     depth: int | None
+    chunks: int
+    chunks_per_item: int
+    chunking: Mapping[str, Any]
     half: Half | None
     limit: int | None
     haystacks: bool
@@ -160,18 +164,20 @@ async def ask(library: Library, dataset: Dataset, *, report: Report | None = Non
     for query in queries:
         bundle = await library.search(query.text, **options, where=haystack(dataset, query, how))
         gold = dataset.evidence.get(query.id, ())
-        spans = span_values(gold, shown_spans(bundle), starts) if gold else {}
+        spans = span_values(gold, shown_spans(bundle), starts, found=ranking_of(bundle)) if gold else {}
         answers.append(Answer(query, dataset.expected(query.id), ranking_of(bundle), spans, bundle.stats.timing_ms["total"]))
         progress.items_done += 1
         if report:
             report(progress)
     items = (await library.status()).items
-    return _evaluation(library, dataset, items, _measured(dataset, answers, options["k"]), times, how)
+    return _evaluation(library, dataset, items, _measured(dataset, answers, k=options["k"], chunks=options["chunks"]), times, how)
 
 
 async def _times(library: Library, dataset: Dataset, queries: Sequence[Query], how: How) -> list[float]:
     """Milliseconds that a search takes, for as many results as the settings say; the first one also opens model and indexes."""
-    options = search_options(library, dataset, how) | {"k": library.settings.search.k}
+    defaults = library.settings.search
+    shown = {"k": defaults.k, "chunks": defaults.chunks, "chunks_per_item": defaults.chunks_per_item}
+    options = search_options(library, dataset, how) | shown
     found = [await library.search(query.text, **options, where=haystack(dataset, query, how)) for query in (*queries[:1], *queries)]
     return [bundle.stats.timing_ms["total"] for bundle in found[1:]]
 
@@ -192,8 +198,13 @@ def _questions(dataset: Dataset, how: How) -> tuple[Query, ...]:
 def search_options(library: Library, dataset: Dataset, how: How) -> dict[str, Any]:
     """What each search of a run is given."""
     numbers = {name: value for name, value in how.items() if name not in _CHOICES}
+    # Evidence is asked for where there is something to hold it against; as much of one document as there is.
+    chunks = how.get("chunks", DEFAULT_CHUNKS if dataset.evidence else 0)
+    evidence: dict[str, Any] = {"chunks": chunks, "chunks_per_item": max(1, chunks), "debug": True}
+    if not dataset.documents:  # the store is the user's own, and measuring leaves it as it was
+        evidence["cache"] = {"use_chunk_cache": False, "write_chunk_cache": False}
     chosen_mode = library.settings.search.mode if "mode" in library.settings.search.model_fields_set else MODE
-    return {"k": DEFAULT_K, "mode": chosen_mode} | numbers | {"profile": profile_of(library, dataset, how)[0]}
+    return {"k": DEFAULT_K, "mode": chosen_mode} | evidence | numbers | {"profile": profile_of(library, dataset, how)[0]}
 
 
 def profile_of(library: Library, dataset: Dataset, how: How) -> tuple[str, str]:
@@ -247,17 +258,17 @@ def _kept(starts: Starts, text: str) -> npt.NDArray[np.int64]:
     return starts(text)
 
 
-def _measured(dataset: Dataset, answers: Sequence[Answer], k: int) -> tuple[Answer, ...]:
-    """The answers with their values; what looks at more results than the k that were asked for is not among them."""
+def _measured(dataset: Dataset, answers: Sequence[Answer], *, k: int, chunks: int) -> tuple[Answer, ...]:
+    """The answers with their values; what looks at more results, or chunks, than were asked for is not among them."""
     judged = [answer for answer in answers if answer.expected]
     values = ranking_values(
         {answer.query.id: dataset.qrels[answer.query.id] for answer in judged}, {answer.query.id: answer.ranking for answer in judged}
     )
-    every = [{**values.get(answer.query.id, {}), **answer.values} for answer in answers]
-    return tuple(
-        replace(answer, values={name: value for name, value in by_name.items() if int(name.partition("@")[2] or 0) <= k})
-        for answer, by_name in zip(answers, every, strict=True)
-    )
+
+    def kept(by_name: Mapping[str, float], limit: int) -> dict[str, float]:
+        return {name: value for name, value in by_name.items() if int(name.partition("@")[2] or 0) <= limit}
+
+    return tuple(replace(answer, values=kept(values.get(answer.query.id, {}), k) | kept(answer.values, chunks)) for answer in answers)
 
 
 def _evaluation(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from typing import Final, TypeAlias
 
 import numpy as np
@@ -12,15 +12,22 @@ import numpy.typing as npt
 from .judgments import Span
 
 CUTOFFS: Final = (1, 5, 10)
+FOUND: Final = "span_found"
 Stretch: TypeAlias = tuple[int, int]
 Starts: TypeAlias = Callable[[str], npt.NDArray[np.int64]]
 """From a document's id to the offsets at which its tokens begin, rising."""
 
 
-def span_values(gold: Sequence[Span], shown: Sequence[Span], starts: Starts | None = None) -> dict[str, float]:
-    """Coverage and precision of the first 1, 5 and 10 spans shown, by characters and, where tokens are known, by tokens."""
+def span_values(
+    gold: Sequence[Span], shown: Sequence[Span], starts: Starts | None = None, *, found: Collection[str] = ()
+) -> dict[str, float]:
+    """Coverage and precision of the first 1, 5 and 10 spans shown, by characters and, where tokens are known, by tokens; and whether
+    one of the right spans is shown whole, where a document that has one was found."""
     values: dict[str, float] = {}
     wanted = merged(gold)
+    if reachable := [span for span in gold if span[0] in found]:
+        whole = merged(shown)
+        values[FOUND] = float(any(_inside(span, whole) for span in reachable))
     for cutoff in CUTOFFS:
         seen = merged(shown[:cutoff])
         both = {document: overlap(stretches, seen.get(document, [])) for document, stretches in wanted.items()}
@@ -28,6 +35,11 @@ def span_values(gold: Sequence[Span], shown: Sequence[Span], starts: Starts | No
         if starts is not None:
             values |= _shares(cutoff, "_tokens", *(_tokens(each, starts) for each in (both, wanted, seen)))
     return values
+
+
+def _inside(span: Span, shown: Mapping[str, Sequence[Stretch]]) -> bool:
+    document, start, end = span
+    return any(first <= start and end <= last for first, last in shown.get(document, ()))
 
 
 def _shares(cutoff: int, unit: str, both: int, wanted: int, seen: int) -> dict[str, float]:

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_right
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
-from itertools import pairwise, takewhile
+from itertools import chain, islice, pairwise, takewhile
 from typing import Final, Literal
 
+from ..cancellation import stoppable
 from .boundaries import safe_cut
 
 ATX: Final = re.compile(r" {0,3}#{1,6}(?:[ \t]|$)")
@@ -65,24 +66,28 @@ def common(left: Sequence[str], right: Sequence[str]) -> tuple[str, ...]:
 def outline(text: str, lines: Sequence[int]) -> Outline:
     """The structure of a text whose lines begin at these offsets."""
     reader = _Reader(text)
-    spans = list(pairwise([*lines, len(text)]))
-    body = _front_matter(text, spans)
+    body = _front_matter(text, lines)
     if body:
         reader.found.blocks.append(0)
-        reader.found.solid.append((0, spans[body - 1][1]))
-    for start, end in spans[body:]:
+        reader.found.solid.append((0, lines[body] if body < len(lines) else len(text)))
+    for start, end in islice(_spans(text, lines), body, None):
         reader.read(start, end)
     reader.close_solid(len(text))
     return reader.found
 
 
-def _front_matter(text: str, spans: Sequence[tuple[int, int]]) -> int:
+def _spans(text: str, lines: Sequence[int]) -> Iterator[tuple[int, int]]:
+    return stoppable(pairwise(chain(lines, [len(text)])))
+
+
+def _front_matter(text: str, lines: Sequence[int]) -> int:
     """How many lines the front matter takes; 0 where there is none."""
-    if not spans or text[slice(*spans[0])].strip().lstrip("\ufeff") != FRONT_MATTER[0]:
-        return 0
-    for number, (start, end) in enumerate(spans[1:], start=2):
-        if text[start:end].rstrip() in FRONT_MATTER:
-            return number
+    for number, (start, end) in enumerate(_spans(text, lines)):
+        line = text[start:end].rstrip()
+        if number == 0 and line.lstrip().lstrip("\ufeff") != FRONT_MATTER[0]:
+            return 0
+        if number and line in FRONT_MATTER:
+            return number + 1
     return 0
 
 

@@ -1,37 +1,53 @@
-"""Divides an item into chunks by its structure: pure functions, each character that is not white space in at least one chunk."""
+"""Divides an item into chunks by its structure: each character that is not white space is in at least one chunk.
+
+A chunker is a pure function. The built-in ones are in `formats`; a registry has them, and those of its user.
+"""
 
 from __future__ import annotations
 
 import re
 from bisect import bisect_right
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from itertools import pairwise
-from typing import Final, TypeAlias
+from typing import Final
 
+from ..cancellation import checkpoint
 from ..errors import InvalidInput
 from ..model import Anchors, Chunk, Item
 from ..ports import TokenCounter
-from .blocks import Outline, Section, common, outline
-from .boundaries import is_boundary, line_starts, paragraph_cuts, safe_cut, sentence_cuts
-from .splitting import Ruler, Span, Splitter
+from . import formats
+from .boundaries import is_boundary, line_starts, safe_cut
+from .formats import Chunker, Piece
+from .splitting import Ruler, Splitter
+
+__all__ = [
+    "CHUNKERS",
+    "DEFAULT",
+    "ChunkSettings",
+    "Chunker",
+    "ChunkerRegistry",
+    "Piece",
+    "Ruler",
+    "Splitter",
+    "chunk",
+    "chunker_id",
+    "passage_text",
+]
 
 VERSION: Final = 2
 """Raised whenever the same text would give other chunks, so that vectors made of the old ones are not mixed with new ones."""
 
 AUTO: Final = "auto"
 BY_FORMAT: Final = {"markdown": "markdown", "code": "code", "text": "prose"}
+CHUNKERS: Final[dict[str, Chunker]] = {
+    "markdown": formats.markdown,
+    "prose": formats.prose,
+    "code": formats.code,
+    "tokens": formats.tokens,
+}
 
 # Title and headings stand before the chunk's own text; a model that reads 256 tokens has room for about this much beside 200.
 HEADER_CHARS: Final = 200
-
-DEFINITION: Final = re.compile(
-    r"(?:(?:export|default|public|private|protected|internal|static|final|abstract|async|pub(?:\([a-z]+\))?|unsafe|inline|override) +)*"
-    r"(?:def|class|func|fn|function\*?|interface|struct|enum|trait|impl|module|namespace|object|protocol|type|record) +"
-    r"(?:\([^)\n]*\) *)?([^\W\d]\w*)"
-)
-# What may stand directly above a definition and belongs to it: decorators, attributes, comments.
-ABOVE_DEFINITION: Final = ("@", "#", "//", "/*", "*", "--")
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,54 +57,93 @@ class ChunkSettings:
     max_tokens: int
     overlap_tokens: int = 0
     chunker: str = AUTO
+    include_headers: bool = True
+    """Whether title and headings stand before a chunk where it is embedded."""
 
     def __post_init__(self) -> None:
         if self.max_tokens < 1:
             raise InvalidInput(f"max_tokens is {self.max_tokens!r}: give at least 1, about 200 for a model that reads 256")
         if not 0 <= self.overlap_tokens <= self.max_tokens // 2:
             raise InvalidInput(f"overlap_tokens is {self.overlap_tokens!r}: give 0 to {self.max_tokens // 2}, half of max_tokens")
-        if self.chunker != AUTO and self.chunker not in CHUNKERS:
-            raise InvalidInput(f"there is no chunker {self.chunker!r}: use {', '.join([AUTO, *CHUNKERS])}")
 
 
 @dataclass(frozen=True, slots=True)
-class Piece:
-    """A span on its way to becoming a chunk."""
-
-    start: int
-    end: int
-    heading_path: tuple[str, ...] = ()
-    symbol: str | None = None
+class _Registered:
+    divide: Chunker
+    version: int
 
 
-Chunker: TypeAlias = Callable[[str, Sequence[int], Ruler], Iterable[Piece]]
-"""From a text, the offsets of its lines and a ruler to pieces that together are the whole text, in order."""
+class ChunkerRegistry:
+    """The chunkers that settings may name: the built-in ones, "auto", which takes that of an item's format, and a user's own."""
+
+    def __init__(self) -> None:
+        self._own: dict[str, _Registered] = {}
+
+    @property
+    def ids(self) -> tuple[str, ...]:
+        return AUTO, *CHUNKERS, *self._own
+
+    def register(self, chunker_id: str, chunker: Chunker, *, version: int = 1) -> None:
+        """Add a chunker. It must be a pure function; raise its version whenever it would divide the same text in another way."""
+        if not (isinstance(chunker_id, str) and chunker_id.isidentifier() and chunker_id.isascii()):
+            raise InvalidInput(
+                f"a chunker cannot be called {chunker_id!r:.80}: use ASCII letters, digits and _, not beginning with a digit"
+            )
+        if chunker_id in self.ids:
+            raise InvalidInput(f"there is a chunker {chunker_id!r} already: take another name")
+        if isinstance(version, bool) or not isinstance(version, int) or version < 1:
+            raise InvalidInput(f"the version of the chunker {chunker_id!r} is {version!r:.80}: give a whole number from 1")
+        self._own[chunker_id] = _Registered(chunker, version)
+
+    def recipe_id(self, settings: ChunkSettings) -> str:
+        """The name of the whole recipe; vectors made under two names never mix."""
+        self._check(settings.chunker)
+        own = self._own.get(settings.chunker)
+        recipe = f"{settings.chunker}-{own.version if own else VERSION}/max={settings.max_tokens}/overlap={settings.overlap_tokens}"
+        return recipe if settings.include_headers else f"{recipe}/headers=no"
+
+    def chunk(self, item: Item, tokens: TokenCounter, settings: ChunkSettings) -> tuple[Chunk, ...]:
+        """The chunks of an item, in order. The tokenizer is asked once, for the whole text."""
+        self._check(settings.chunker)
+        text = item.text
+        if not text or text.isspace():
+            return ()
+        ruler = Ruler(tokens.starts(text), len(text), max_tokens=settings.max_tokens, overlap_tokens=settings.overlap_tokens)
+        lines = line_starts(text)
+        name = BY_FORMAT[item.format] if settings.chunker == AUTO else settings.chunker
+        if own := self._own.get(name):
+            pieces = _lawful(name, text, ruler, _trimmed(text, lines, _inside(name, text, own.divide(text, lines, ruler))))
+        else:
+            pieces = _trimmed(text, lines, CHUNKERS[name](text, lines, ruler))
+        return tuple(
+            Chunk(ordinal, piece.start, piece.end, ruler.tokens(piece.start, piece.end), _anchors(lines, piece))
+            for ordinal, piece in enumerate(pieces)
+        )
+
+    def _check(self, name: str) -> None:
+        if name not in self.ids:
+            raise InvalidInput(f"there is no chunker {name!r:.80}: use {', '.join(self.ids)}")
+
+
+DEFAULT: Final = ChunkerRegistry()
+"""For who has no registry of their own."""
 
 
 def chunker_id(settings: ChunkSettings) -> str:
-    """The name of the whole recipe; vectors made under two names never mix."""
-    return f"{settings.chunker}-{VERSION}/max={settings.max_tokens}/overlap={settings.overlap_tokens}"
+    """The name of a recipe in the default registry."""
+    return DEFAULT.recipe_id(settings)
 
 
 def chunk(item: Item, tokens: TokenCounter, settings: ChunkSettings) -> tuple[Chunk, ...]:
-    """The chunks of an item, in order. The tokenizer is asked once, for the whole text."""
-    text = item.text
-    if not text.strip():
-        return ()
-    ruler = Ruler(tokens.starts(text), len(text), max_tokens=settings.max_tokens, overlap_tokens=settings.overlap_tokens)
-    lines = line_starts(text)
-    name = BY_FORMAT[item.format] if settings.chunker == AUTO else settings.chunker
-    trimmed = (_trim(text, lines, piece) for piece in CHUNKERS[name](text, lines, ruler))
-    pieces = [piece for piece in trimmed if piece.start < piece.end]
-    return tuple(
-        Chunk(ordinal, piece.start, piece.end, ruler.tokens(piece.start, piece.end), _anchors(lines, piece))
-        for ordinal, piece in enumerate(pieces)
-    )
+    """The chunks of an item by the default registry."""
+    return DEFAULT.chunk(item, tokens, settings)
 
 
-def passage_text(item: Item, chunk: Chunk) -> str:
-    """What is embedded: title, headings and the chunk's text, none of them twice."""
+def passage_text(item: Item, chunk: Chunk, include_headers: bool = True) -> str:
+    """What is embedded: title, headings and the chunk's text, none of them twice; the chunk's text alone where no headers are wanted."""
     body = item.text[chunk.start : chunk.end]
+    if not include_headers:
+        return body
     opening = body[:HEADER_CHARS].lstrip("# \t").casefold()
     title = (item.title or "").strip()
     shown = {line.strip("# \t") for line in opening.splitlines()} | {title.casefold()}
@@ -100,15 +155,19 @@ def passage_text(item: Item, chunk: Chunk) -> str:
     return f"{header[: safe_cut(header, 0, HEADER_CHARS)]}\n{body}" if header else body
 
 
-def _trim(text: str, lines: Sequence[int], piece: Piece) -> Piece:
-    """The piece without white space around it, except what indents its first line."""
-    span = text[piece.start : piece.end]
-    start = piece.start + len(span) - len(span.lstrip())
-    end = piece.start + len(span.rstrip())
-    while start > piece.start and not is_boundary(text, start):
-        start -= 1
-    line = lines[bisect_right(lines, start) - 1]
-    return Piece(line if piece.start <= line and start < end else start, end, piece.heading_path, piece.symbol)
+def _trimmed(text: str, lines: Sequence[int], pieces: Iterable[Piece]) -> Iterator[Piece]:
+    """The pieces without white space around them, except what indents their first line; those of nothing else are left out."""
+    for piece in pieces:
+        checkpoint()
+        span = text[piece.start : piece.end]
+        start = piece.start + len(span) - len(span.lstrip())
+        end = piece.start + len(span.rstrip())
+        if start >= end:
+            continue
+        while start > piece.start and not is_boundary(text, start):
+            start -= 1
+        line = lines[bisect_right(lines, start) - 1]
+        yield Piece(start if line < piece.start else line, end, piece.heading_path, piece.symbol)
 
 
 def _anchors(lines: Sequence[int], piece: Piece) -> Anchors:
@@ -120,125 +179,36 @@ def _anchors(lines: Sequence[int], piece: Piece) -> Anchors:
     )
 
 
-def _tokens(text: str, lines: Sequence[int], ruler: Ruler) -> Iterator[Piece]:
-    """Windows of even size, whatever the text is."""
-    return (Piece(*span) for span in Splitter(text, ruler).split(0, len(text)))
+def _inside(name: str, text: str, pieces: Iterable[Piece]) -> Iterator[Piece]:
+    """The pieces a user's chunker gives, as long as they are spans of the text."""
+    for piece in pieces:
+        if not isinstance(piece, Piece):
+            raise InvalidInput(f"the chunker {name!r} gave {piece!r:.80}: it must give pieces, such as Piece(0, {len(text)})")
+        if not 0 <= piece.start <= piece.end <= len(text):
+            raise InvalidInput(f"the chunker {name!r} gave the span {piece.start} to {piece.end} of a text of {len(text)} characters")
+        yield piece
 
 
-def _prose(text: str, lines: Sequence[int], ruler: Ruler) -> Iterator[Piece]:
-    """Paragraphs, then sentences."""
-
-    def paragraphs(start: int, end: int) -> Iterable[int]:
-        return paragraph_cuts(text, start, end)
-
-    def sentences(start: int, end: int) -> Iterable[int]:
-        return sorted({*paragraph_cuts(text, start, end), *sentence_cuts(text, start, end)})
-
-    return (Piece(*span) for span in Splitter(text, ruler, (paragraphs, sentences)).split(0, len(text)))
-
-
-def _markdown(text: str, lines: Sequence[int], ruler: Ruler) -> Iterator[Piece]:
-    """Sections, then blocks, then list items, then sentences, and lines where the text is not prose."""
-    found = outline(text, lines)
-    coarse = sorted({*found.blocks, *found.items})
-
-    def blocks(start: int, end: int) -> Iterable[int]:
-        return _between(found.blocks, start, end)
-
-    def items(start: int, end: int) -> Iterable[int]:
-        return _between(coarse, start, end)
-
-    def smallest(start: int, end: int) -> Iterable[int]:
-        cuts = {*_between(coarse, start, end), *(cut for cut in sentence_cuts(text, start, end) if not found.is_solid(cut))}
-        cuts.update(cut for cut in _between(lines, start, end) if found.is_solid(cut))
-        return sorted(cuts)
-
-    splitter = Splitter(text, ruler, (blocks, items, smallest))
-    for group in _groups(found, len(text), ruler):
-        for start, end in splitter.split(*group):
-            first = start + len(text[start:end]) - len(text[start:end].lstrip())
-            yield Piece(start, end, found.path_of(first, end))
+def _lawful(name: str, text: str, ruler: Ruler, pieces: Iterable[Piece]) -> Iterator[Piece]:
+    """The pieces, as long as they rise, are within the budget and leave out nothing but white space."""
+    before = Piece(-1, 0)
+    for piece in pieces:
+        if piece.start <= before.start or piece.end <= before.end:
+            raise InvalidInput(
+                f"the chunker {name!r} gave the span {piece.start} to {piece.end} after {before.start} to {before.end}: "
+                "pieces must come in order, each with text of its own"
+            )
+        _refuse_loss(name, text, before.end, piece.start)
+        # One character may be many tokens, and cannot be divided.
+        if (size := ruler.tokens(piece.start, piece.end)) > ruler.max_tokens and piece.end - piece.start > 1:
+            raise InvalidInput(
+                f"the chunker {name!r} gave a piece of {size} tokens, {piece.start} to {piece.end}: at most {ruler.max_tokens} are allowed"
+            )
+        yield piece
+        before = piece
+    _refuse_loss(name, text, before.end, len(text))
 
 
-def _groups(found: Outline, length: int, ruler: Ruler) -> list[Span]:
-    """Sections, where small ones have joined the next; one that still is small joins the one before, where there is room."""
-    ends = [*(section.start for section in found.sections[1:]), length]
-    groups: list[tuple[Section, int]] = []
-    for section, end in zip(found.sections, ends, strict=True):
-        before = groups[-1][0] if groups else section
-        # A section that must be divided anyway takes in what stands before it; one that fits is not divided for that.
-        has_room = ruler.fits(before.start, end) or not ruler.fits(section.start, end)
-        if groups and has_room and ruler.is_small(before.start, section.start) and _may_join(before, section):
-            groups[-1] = (_joined(before, section), end)
-        else:
-            groups.append((section, end))
-    joined: list[tuple[Section, int]] = groups[:1]
-    for section, end in groups[1:]:
-        before = joined[-1][0]
-        if ruler.is_small(section.start, end) and ruler.fits(before.start, end) and _may_join(before, section):
-            joined[-1] = (_joined(before, section), end)
-        else:
-            joined.append((section, end))
-    return [(section.start, end) for section, end in joined]
-
-
-def _may_join(left: Section, right: Section) -> bool:
-    """Whether every heading of the left one that the two do not share can be read in its text."""
-    return len(common(left.path, right.path)) >= left.outer
-
-
-def _joined(left: Section, right: Section) -> Section:
-    return Section(left.start, common(left.path, right.path), left.outer)
-
-
-def _code(text: str, lines: Sequence[int], ruler: Ruler) -> Iterator[Piece]:
-    """Top-level definitions, then what blank lines separate, then lines."""
-    top, loose = _code_cuts(text, lines)
-
-    def definitions(start: int, end: int) -> Iterable[int]:
-        return _between(top, start, end)
-
-    def paragraphs(start: int, end: int) -> Iterable[int]:
-        return _between(loose, start, end)
-
-    def single_lines(start: int, end: int) -> Iterable[int]:
-        return _between(lines, start, end)
-
-    splitter = Splitter(text, ruler, (definitions, paragraphs, single_lines), whole_lines=True)
-    return (Piece(start, end, symbol=_symbol(text[start:end])) for start, end in splitter.split(0, len(text)))
-
-
-def _code_cuts(text: str, lines: Sequence[int]) -> tuple[list[int], list[int]]:
-    """Lines at which something at the top level begins, and with them those that follow a blank line."""
-    top: list[int] = []
-    loose: list[int] = []
-    after_blank, was_inside = False, False
-    for start, end in pairwise([*lines, len(text)]):
-        line = text[start:end]
-        if not line.strip():
-            after_blank = True
-            continue
-        is_inside = line[0].isspace()
-        is_top = not is_inside and (after_blank or (was_inside and (line[0] == "@" or DEFINITION.match(line) is not None)))
-        if is_top:
-            top.append(start)
-        if is_top or after_blank:
-            loose.append(start)
-        after_blank = False
-        was_inside = is_inside or line[0] in "})]" or line.strip() == "end"
-    return top, loose
-
-
-def _symbol(code: str) -> str | None:
-    """The name of the one definition a piece of code begins with."""
-    names = [found[1] for line in code.splitlines() if (found := DEFINITION.match(line))]
-    opening = next((line for line in code.splitlines() if line.strip() and not line.startswith(ABOVE_DEFINITION)), "")
-    return names[0] if len(names) == 1 and DEFINITION.match(opening) else None
-
-
-def _between(cuts: Sequence[int], start: int, end: int) -> Sequence[int]:
-    """Those of the rising cuts that are inside the span."""
-    return cuts[bisect_right(cuts, start) : bisect_right(cuts, end - 1)]
-
-
-CHUNKERS: Final[dict[str, Chunker]] = {"markdown": _markdown, "prose": _prose, "code": _code, "tokens": _tokens}
+def _refuse_loss(name: str, text: str, start: int, end: int) -> None:
+    if lost := text[start:end].strip():
+        raise InvalidInput(f"the chunker {name!r} lost {lost[:40]!r} between {start} and {end}: its pieces must cover the text")

@@ -12,6 +12,7 @@ from typing import Final, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
+from ..cancellation import checkpoint, stoppable
 from .boundaries import WORD_START, is_boundary, word_cut
 
 Span: TypeAlias = tuple[int, int]
@@ -20,6 +21,8 @@ Cuts: TypeAlias = Callable[[int, int], Iterable[int]]
 
 # A tokenizer may read a megabyte of base64 as one unknown word. Every so many characters without a token count as one more.
 LONGEST_TOKEN: Final = 32
+# Tokens: a list of them takes 5 ms to make, one of two million 140 and another 40 to take down.
+MOST_LISTED: Final = 100_000
 # A piece under a third of the budget joins its neighbour: a heading alone, or a single line, says too little to be found by.
 SMALL: Final = 1 / 3
 
@@ -28,9 +31,9 @@ class Ruler:
     """Measures spans of one text in tokens, having asked the tokenizer once."""
 
     def __init__(self, starts: npt.NDArray[np.int64], length: int, *, max_tokens: int, overlap_tokens: int) -> None:
-        self._tokens: list[int] = starts.tolist()
+        self._tokens = _numbers(starts)
         gaps = np.diff(np.concatenate(([0], starts, [length])))
-        self._marks = _with_long_tokens(starts, gaps) if gaps.max() > LONGEST_TOKEN else self._tokens
+        self._marks = _numbers(_with_long_tokens(starts, gaps)) if gaps.max() > LONGEST_TOKEN else self._tokens
         self.max_tokens = max_tokens
         self.overlap_tokens = overlap_tokens
         self.budget = max_tokens - overlap_tokens
@@ -38,6 +41,10 @@ class Ruler:
     def tokens(self, start: int, end: int) -> int:
         """The tokens that begin in the span."""
         return bisect_left(self._tokens, end) - bisect_left(self._tokens, start)
+
+    def before(self, offset: int) -> int:
+        """The tokens that begin before an offset, where very long ones count as several."""
+        return bisect_left(self._marks, offset)
 
     def size(self, start: int, end: int) -> int:
         """The tokens of the span, where very long ones count as several."""
@@ -56,15 +63,22 @@ class Ruler:
 
     def back(self, start: int, size: int) -> int:
         """The earliest begin of a span of this size that ends at `start`."""
-        return self._marks[max(0, bisect_left(self._marks, start) - size)] if self._marks else start
+        return self._marks[max(0, bisect_left(self._marks, start) - size)] if len(self._marks) else start
 
 
-def _with_long_tokens(starts: npt.NDArray[np.int64], gaps: npt.NDArray[np.int64]) -> list[int]:
+def _numbers(array: npt.NDArray[np.int64]) -> Sequence[int]:
+    """A list, which is fastest to look things up in, or a view of very many: a list of these keeps the interpreter for itself."""
+    numbers: Sequence[int] = array.tolist() if len(array) <= MOST_LISTED else np.ascontiguousarray(array).data
+    return numbers
+
+
+def _with_long_tokens(starts: npt.NDArray[np.int64], gaps: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
     """The starts, and one more for every so many characters of a gap."""
-    ends = np.cumsum(gaps)
-    filled = [np.arange(ends[at] - gaps[at] + LONGEST_TOKEN, ends[at], LONGEST_TOKEN) for at in np.flatnonzero(gaps > LONGEST_TOKEN)]
-    marks: list[int] = np.sort(np.concatenate((starts, *filled))).tolist()
-    return marks
+    long = gaps > LONGEST_TOKEN
+    more = (gaps[long] - 1) // LONGEST_TOKEN
+    begins = np.repeat(np.cumsum(gaps)[long] - gaps[long], more)
+    places = np.arange(1, len(begins) + 1) - np.repeat(np.cumsum(more) - more, more)
+    return np.sort(np.concatenate((starts, begins + places * LONGEST_TOKEN)), kind="stable")
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,7 +98,7 @@ class Splitter:
         pieces = list(self._divide(start, end, 0))
         if not self.ruler.overlap_tokens:
             return pieces
-        return pieces[:1] + [(self._overlap(before, piece), piece[1]) for before, piece in pairwise(pieces)]
+        return pieces[:1] + [(self._overlap(before, piece), piece[1]) for before, piece in stoppable(pairwise(pieces), every=10)]
 
     def _divide(self, start: int, end: int, level: int) -> Iterator[Span]:
         if self.ruler.size(start, end) <= self.ruler.budget:
@@ -93,43 +107,51 @@ class Splitter:
             yield from self._windows(start, end)
         else:
             bounds = [start, *self.levels[level](start, end), end]
-            for first, last, fits in self._runs(bounds):
+            before = list(map(self.ruler.before, stoppable(bounds)))
+            for first, last, fits in self._runs(before):
                 if fits:
-                    yield from self._pack(bounds[first : last + 1])
+                    yield from self._pack(bounds[first : last + 1], before[first : last + 1])
                 else:
                     yield from self._divide(bounds[first], bounds[last], level + 1)
 
-    def _runs(self, bounds: Sequence[int]) -> list[tuple[int, int, bool]]:
-        """Neighbouring parts that fit, and parts that do not, together with a small neighbour that would stand alone."""
-        size, budget, is_small = self.ruler.size, self.ruler.budget, self.ruler.is_small
+    def _runs(self, before: Sequence[int]) -> list[tuple[int, int, bool]]:
+        """Neighbouring parts that fit, and parts that do not, together with a small neighbour that would stand alone.
+
+        Parts are given by the tokens before each of their bounds, and runs by places among these."""
+        budget, small = self.ruler.budget, self.ruler.max_tokens * SMALL
         runs: list[tuple[int, int, bool]] = []
-        for at, (start, end) in enumerate(pairwise(bounds)):
-            first, fits = at, size(start, end) <= budget
-            if runs and runs[-1][2] and (fits or is_small(bounds[runs[-1][0]], start)):
+        for at, (start, end) in enumerate(stoppable(pairwise(before))):
+            first, fits = at, end - start <= budget
+            if runs and runs[-1][2] and (fits or start - before[runs[-1][0]] < small):
                 first = runs.pop()[0]
             runs.append((first, at + 1, fits))
-        if len(runs) > 1 and runs[-1][2] and is_small(bounds[runs[-1][0]], bounds[-1]):
+        if len(runs) > 1 and runs[-1][2] and before[-1] - before[runs[-1][0]] < small:
             last = runs.pop()[1]
             runs[-1] = (runs[-1][0], last, False)
         return runs
 
-    def _pack(self, bounds: Sequence[int]) -> Iterator[Span]:
+    def _pack(self, bounds: Sequence[int], before: Sequence[int]) -> Iterator[Span]:
         """Neighbours put together into as few pieces as the budget allows, of sizes as even as the cuts allow."""
-        size, budget = self.ruler.size, self.ruler.budget
-        start, left = bounds[0], size(bounds[0], bounds[-1])
-        target = left / max(1, ceil(left / budget))
-        for cut, following in pairwise(bounds[1:]):
-            have, more = size(start, cut), size(cut, following)
+        budget, first, end = self.ruler.budget, 0, before[-1]
+
+        def even() -> float:
+            left = end - before[first]
+            return left / max(1, ceil(left / budget))
+
+        target = even()
+        for at, (cut, following) in enumerate(stoppable(pairwise(before[1:])), start=1):
+            have, more = cut - before[first], following - cut
             if have + more > budget or have + more / 2 > target:
-                yield start, cut
-                start, left = cut, left - have
-                target = left / max(1, ceil(left / budget))
-        yield start, bounds[-1]
+                yield bounds[first], bounds[at]
+                first = at
+                target = even()
+        yield bounds[first], bounds[-1]
 
     def _windows(self, start: int, end: int) -> Iterator[Span]:
         """Pieces of even size, cut at a line, a word or at least a whole character."""
         ruler = self.ruler
         while (left := ruler.size(start, end)) > ruler.budget:
+            checkpoint()
             even = ceil(left / ceil(left / ruler.budget))
             cut = word_cut(self.text, start, ruler.reach(start, even, end))
             if not is_boundary(self.text, cut):  # one character as a reader sees it may be larger than an even piece

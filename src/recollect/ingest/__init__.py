@@ -14,9 +14,10 @@ from time import monotonic
 import numpy as np
 
 from ..analysis import terms
-from ..evidence.chunkers import ChunkSettings, chunk, passage_text
-from ..model import Batch, Chunk, Entry, Item, Passages, Space, Stored, Vector, Written
-from ..ports import Embedder, Store
+from ..cancellation import in_thread
+from ..evidence.cutting import Cutter
+from ..model import Batch, Chunk, Entry, Item, Passages, Stored, Vector, Written
+from ..ports import Store
 from ..rank.duplicates import sketch
 
 BATCH_CHUNKS = 512
@@ -61,31 +62,6 @@ class Progress:
 
 
 Report = Callable[[Progress], None]
-
-
-@dataclass(frozen=True, slots=True)
-class Cutter:
-    """Cuts items into chunks and embeds them: the recipe that a vector space is named after."""
-
-    embedder: Embedder
-    settings: ChunkSettings
-    space: Space
-
-    def cut(self, item: Item) -> tuple[Chunk, ...]:
-        return chunk(item, self.embedder.tokens, self.settings)
-
-    async def passages(self, items: Sequence[tuple[Item, tuple[Chunk, ...]]], progress: Progress, report: Report | None) -> list[Passages]:
-        """Passages of items that have been cut. Embedded a piece at a time, so that a very long item shows progress too."""
-        texts = [passage_text(item, each) for item, chunks in items for each in chunks]
-        vectors: list[Vector] = []
-        for begin in range(0, len(texts), BATCH_CHUNKS):
-            vectors.append(await asyncio.to_thread(self.embedder.embed, texts[begin : begin + BATCH_CHUNKS]))
-            progress.chunks_embedded += len(vectors[-1])
-            if report:
-                report(progress)
-        ends = np.cumsum([len(chunks) for _, chunks in items])
-        split = np.split(np.concatenate(vectors), ends[:-1])
-        return [Passages(chunks, part) for (_, chunks), part in zip(items, split, strict=True)]
 
 
 async def ingest(
@@ -150,13 +126,35 @@ def _batches(items: Iterable[Item], cutter: Cutter | None) -> Iterator[list[Prep
 
 async def _ahead(batches: Iterator[list[Prepared]]) -> AsyncIterator[list[Prepared]]:
     """The batches, the next one being made ready on another thread while the caller works on the last."""
-    coming = asyncio.create_task(asyncio.to_thread(next, batches, None))
+    coming = asyncio.create_task(in_thread(next, batches, None))
     try:
         while (batch := await coming) is not None:
-            coming = asyncio.create_task(asyncio.to_thread(next, batches, None))
+            coming = asyncio.create_task(in_thread(next, batches, None))
             yield batch
     finally:
         coming.cancel()
+
+
+async def _passages(
+    items: Sequence[tuple[Item, tuple[Chunk, ...]]], cutter: Cutter, progress: Progress, report: Report | None
+) -> list[Passages]:
+    """Passages of items that have been cut. Embedded a piece at a time, so that a very long item shows progress too."""
+    texts = [text for item, chunks in items for text in cutter.texts(item, chunks)]
+    vectors: list[Vector] = []
+    words: list[bytes] = []
+    for begin in range(0, len(texts), BATCH_CHUNKS):
+        rows, own = await in_thread(cutter.made_of, texts[begin : begin + BATCH_CHUNKS])
+        vectors.append(rows)
+        words += own
+        progress.chunks_embedded += len(rows)
+        if report:
+            report(progress)
+    every = np.concatenate(vectors)
+    ends = np.cumsum([len(chunks) for _, chunks in items]).tolist()
+    return [
+        Passages(chunks, every[begin:end], tuple(words[begin:end]))
+        for (_, chunks), begin, end in zip(items, [0, *ends], ends, strict=False)
+    ]
 
 
 async def _entries(
@@ -168,7 +166,7 @@ async def _entries(
     progress.chunks_reused += sum(len(passages[each.item.content_hash].chunks) for each in batch if each.item.content_hash in passages)
     fresh = {each.item.content_hash: each for each in batch if each.chunks and each.item.content_hash not in passages}
     if fresh:
-        made = await cutter.passages([(each.item, each.chunks) for each in fresh.values()], progress, report)
+        made = await _passages([(each.item, each.chunks) for each in fresh.values()], cutter, progress, report)
         passages |= dict(zip(fresh, made, strict=True))
     return [Entry(each.item, passages.get(each.item.content_hash), each.fingerprint) for each in batch]
 
@@ -203,8 +201,8 @@ async def reembed(store: Store, cutter: Cutter, *, progress: Progress, report: R
     scopes = await store.scopes()
     for scope in scopes:
         while found := await store.without_passages(scope, cutter.space, BATCH_ITEMS):
-            for batch in await asyncio.to_thread(_cut_again, found, cutter):
-                made = await cutter.passages(batch, progress, report)
+            for batch in await in_thread(_cut_again, found, cutter):
+                made = await _passages(batch, cutter, progress, report)
                 passages = {item.id: each for (item, _), each in zip(batch, made, strict=True)}
                 contents = {item.id: item.content_hash for item, _ in batch}
                 await store.add_passages(scope, cutter.space, passages, contents=contents)

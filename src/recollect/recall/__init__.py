@@ -3,74 +3,95 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable, Mapping
-from time import perf_counter
-from typing import ParamSpec
+from collections.abc import Awaitable, Mapping
+from dataclasses import dataclass, replace
 
+import numpy as np
+
+from ..cancellation import in_thread
 from ..model import Ranking, Space, Vector
+from ..nearness import nearness
 from ..plan import Plan
 from ..ports import Embedder, Store, SupportsBlockingSearch
 from ..profiles import TEXT, VECTOR
+from ..stopwatch import Stopwatch
 from ..textquery import Boolean
 
-P = ParamSpec("P")
-Timing = dict[str, float]
+
+@dataclass(frozen=True, slots=True)
+class Recalled:
+    """What each route found. A route that cannot answer is not among them."""
+
+    rankings: Mapping[str, Ranking]
+    space: Space | None
+    vector: Vector | None
+    """The question's, where meaning counts and something can make it one."""
 
 
-async def recall(
-    store: Store, embedder: Embedder | None, plan: Plan, depth: int, timing: Timing
-) -> tuple[Mapping[str, Ranking], Space | None]:
-    """What each route of the plan finds, up to `depth` hits, and the store's space. A route that cannot answer is not among them.
-
-    The text route works while the question is being embedded."""
+async def recall(store: Store, embedder: Embedder | None, plan: Plan, depth: int, watch: Stopwatch) -> Recalled:
+    """What each route of the plan finds, up to `depth` hits. The text route works while the question is being embedded."""
     space = asyncio.ensure_future(store.space())
-    routes: dict[str, Awaitable[Ranking | None]] = {}
     # The embedding first: it leaves the interpreter to the text route as soon as the model runs.
-    if plan.profile.weights.get(VECTOR) and embedder is not None:
-        routes[VECTOR] = by_vector(store, embedder, plan, depth, space, timing)
-    if plan.profile.weights.get(TEXT) and plan.query != Boolean():
-        routes[TEXT] = by_text(store, plan, depth, timing)
-    found = await asyncio.gather(*routes.values())
-    return {route: ranking for route, ranking in zip(routes, found, strict=True) if ranking is not None}, await space
+    meaning = asyncio.ensure_future(by_vector(store, embedder, plan, depth, space, watch))
+    words = asyncio.ensure_future(by_text(store, plan, depth, watch))
+    try:
+        (vector, near), matching = await asyncio.gather(meaning, words)
+    finally:
+        for route in (meaning, words):
+            route.cancel()
+    found = {VECTOR: near, TEXT: matching}
+    return Recalled({route: ranking for route, ranking in found.items() if ranking is not None}, await space, vector)
 
 
-async def by_text(store: Store, plan: Plan, depth: int, timing: Timing) -> Ranking:
-    """Items by their words."""
-    begin = perf_counter()
-    found = await store.search_text(plan.scope, plan.query, k=depth, where=plan.where)
-    timing["text"] = perf_counter() - begin
-    return found
+async def by_text(store: Store, plan: Plan, depth: int, watch: Stopwatch) -> Ranking | None:
+    """Items by their words; what matches less than the plan allows is left out. None where words do not count."""
+    if not plan.profile.weights.get(TEXT) or plan.query == Boolean():
+        return None
+    with watch("text"):
+        found = await store.search_text(plan.scope, plan.query, k=depth, where=plan.where)
+    least = plan.prefs.fts.min_rank
+    return found if least is None else tuple(hit for hit in found if hit.score >= least)
 
 
 async def by_vector(
-    store: Store, embedder: Embedder, plan: Plan, depth: int, space: Awaitable[Space | None], timing: Timing
-) -> Ranking | None:
-    """Items by their meaning; what is less similar than the plan allows is left out. None where the store has no vectors."""
-    if (known := await space) is None:
-        return None
-    known.require(embedder.model_id, embedder.dim)
+    store: Store, embedder: Embedder | None, plan: Plan, depth: int, space: Awaitable[Space | None], watch: Stopwatch
+) -> tuple[Vector | None, Ranking | None]:
+    """The question's vector, and items by their meaning; what is less near than the plan allows is left out.
+
+    No vector where meaning does not count or nothing makes one, and no ranking where the store has no vectors."""
+    wanted = plan.prefs.vector
+    if not plan.profile.weights.get(VECTOR) or not (wanted.query_vector or (wanted.embed_query and embedder)):
+        return None, None
+    known = await space
+    if known and embedder:
+        known.require(embedder.model_id, embedder.dim)
 
     def embed() -> Vector:
-        begin = perf_counter()
-        vector = embedder.embed_query(plan.text)
-        timing["embed"] = perf_counter() - begin
-        return vector
+        if wanted.query_vector:
+            return np.array(wanted.query_vector, np.float32)
+        assert embedder is not None
+        with watch("embed"):
+            return embedder.embed_query(plan.prefs.query_text)
 
+    def search_here(store: SupportsBlockingSearch) -> tuple[Vector, Ranking]:
+        vector = embed()
+        with watch("vector"):
+            return vector, store.search_vectors_here(plan.scope, vector, k=depth, where=plan.where)
+
+    if known is None:
+        return await in_thread(embed), None
     if isinstance(store, SupportsBlockingSearch):
-        search_here = store.search_vectors_here
-        found = await asyncio.to_thread(lambda: _timed(timing, search_here, plan.scope, embed(), k=depth, where=plan.where))
+        vector, found = await in_thread(search_here, store)
     else:
-        vector = await asyncio.to_thread(embed)
-        begin = perf_counter()
-        found = await store.search_vectors(plan.scope, vector, k=depth, where=plan.where)
-        timing["vector"] = perf_counter() - begin
-    if plan.min_similarity is None:
-        return found
-    return tuple(hit for hit in found if hit.score >= plan.min_similarity)
+        vector = await in_thread(embed)
+        with watch("vector"):
+            found = await store.search_vectors(plan.scope, vector, k=depth, where=plan.where)
+    return vector, _near_enough(found, plan)
 
 
-def _timed(timing: Timing, search: Callable[P, Ranking], *args: P.args, **kwargs: P.kwargs) -> Ranking:
-    begin = perf_counter()
-    found = search(*args, **kwargs)
-    timing["vector"] = perf_counter() - begin
-    return found
+def _near_enough(found: Ranking, plan: Plan) -> Ranking:
+    """The hits on the scale of the plan's distance; a store gives `(1 + cosine) / 2`."""
+    distance, least = plan.prefs.vector.distance, plan.prefs.vector.min_score
+    if distance != "cosine":
+        found = tuple(replace(hit, score=nearness(2 * hit.score - 1, distance)) for hit in found)
+    return found if least is None else tuple(hit for hit in found if hit.score >= least)

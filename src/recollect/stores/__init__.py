@@ -37,4 +37,4 @@ def open_store(url: str, options: Settings, *, create: bool = True) -> Store:
     folder = folder_at(url, create=create)
     from .sqlite.store import SqliteStore
 
-    return SqliteStore(folder, create=create, vectors=options.vectors, lock_timeout_s=options.lock_timeout_s)
+    return SqliteStore(folder, create=create, vectors=options.vectors, cache=options.cache, lock_timeout_s=options.lock_timeout_s)

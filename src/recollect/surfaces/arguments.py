@@ -7,7 +7,7 @@ import os
 from argparse import SUPPRESS, ArgumentParser, ArgumentTypeError, Namespace, RawDescriptionHelpFormatter
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any, NoReturn
+from typing import Any, Final, NoReturn
 
 from .. import __version__
 from ..errors import InvalidInput
@@ -24,7 +24,7 @@ exit codes:
   0    it worked
   1    nothing was found: a search without results, an id that is not there
   2    bad input: an argument, a filter, a path, a record, a setting
-  3    the store or the model cannot do it
+  3    the store or the model cannot do it, or not in time
   130  interrupted by Ctrl-C; the store is usable
   141  whoever read the output stopped reading
 
@@ -49,6 +49,9 @@ a .csv has the columns question and expected (an id or a path); it is asked of t
 """
 
 
+MAX_DEADLINE_S: Final = 86_400
+
+
 class _Parser(ArgumentParser):
     """Raises what is wrong, for the caller to tell in one line."""
 
@@ -71,6 +74,8 @@ def parse(arguments: Sequence[str]) -> Namespace:
             _check_index(args)
         case "import":
             _check_there(args.files)
+        case "search":
+            _check_search(args)
         case "delete":
             _check_delete(args)
         case "eval":
@@ -100,6 +105,11 @@ def _check_there(paths: Sequence[str]) -> None:
             raise InvalidInput(f"there is no {path!r}: check the path")
 
 
+def _check_search(args: Namespace) -> None:
+    if args.deadline is not None and not 0 < args.deadline <= MAX_DEADLINE_S:
+        raise InvalidInput(f"--deadline is {args.deadline:g}: give seconds, more than 0 and at most {MAX_DEADLINE_S}")
+
+
 def _check_delete(args: Namespace) -> None:
     if bool(args.ids) + (args.where is not None) + args.all != 1:
         raise InvalidInput("say what to delete: ids, or --where, or --all, and one of them only")
@@ -124,25 +134,28 @@ def _are_weights(value: object) -> bool:
 
 
 def parser() -> ArgumentParser:
-    """The whole grammar. Each verb sets `run`, and whether it writes, creates a store, or needs a model."""
+    """The whole grammar. Each verb sets `run`, and whether it opens the store, writes, creates one, or needs a model."""
     root = _Parser(
         prog="recollect", description=DESCRIPTION, epilog=EPILOG, formatter_class=RawDescriptionHelpFormatter, allow_abbrev=False
     )
     root.add_argument("--version", action="version", version=f"recollect {__version__}")
     _add_common(root, first=True)
     each = root.add_subparsers(dest="verb", metavar="VERB", required=True)
-    for add in (_index, _import, _search, _get, _delete, _status, _doctor, _eval):
+    for add in (_index, _import, _search, _get, _delete, _status, _doctor, _schema, _eval):
         add(each)
+    for verb in each.choices.values():
+        _add_common(verb, first=False)
     return root
 
 
-def _verb(each: Any, name: str, said: str, *, writes: bool = False, model: bool = False, epilog: str | None = None) -> ArgumentParser:
+def _verb(
+    each: Any, name: str, said: str, *, opens: bool = True, writes: bool = False, model: bool = False, epilog: str | None = None
+) -> ArgumentParser:
     described = f"{said[0].upper()}{said[1:]}."
     verb: ArgumentParser = each.add_parser(
         name, help=said, description=described, epilog=epilog, formatter_class=RawDescriptionHelpFormatter, allow_abbrev=False
     )
-    _add_common(verb, first=False)
-    verb.set_defaults(writes=writes, creates=False, needs_model=model)
+    verb.set_defaults(opens=opens, writes=writes, creates=False, needs_model=model)
     return verb
 
 
@@ -186,9 +199,25 @@ def _search(each: Any) -> None:
     verb.add_argument("--blend", help="how rankings become one: rrf or linear")
     verb.add_argument("--normalize", help="how scores are made comparable for a linear blend")
     verb.add_argument("--rrf-k", metavar="N", type=int, help="the constant of reciprocal rank fusion (default: 10)")
+    verb.add_argument("--deadline", metavar="SECONDS", type=float, help="give up when there is no answer by then")
     verb.add_argument("--explain", action="store_true", help="show what each route gave to each score")
     verb.add_argument("--debug", action="store_true", help="show timings, counts and parameters")
+    _add_evidence(verb.add_argument_group("evidence"))
     verb.set_defaults(run=verbs.search)
+
+
+def _add_evidence(group: Any) -> None:
+    group.add_argument("--full", action="store_true", help="show the whole text of each piece of evidence")
+    group.add_argument("--chunks", metavar="N", type=int, help="how many pieces of evidence, 0 for none (default: 12)")
+    group.add_argument("--chunks-per-item", metavar="N", type=int, help="how many of them of one item, at most (default: 3)")
+    group.add_argument(
+        "--strategy", help="late: cut as asked here; precomputed: as indexed; mixed: as indexed where possible (default: late)"
+    )
+    group.add_argument("--chunker", metavar="ID", help="what cuts: auto, markdown, prose, code or tokens (default: auto, by format)")
+    group.add_argument("--chunk-tokens", metavar="N", type=int, help="the longest piece, at least 16 (default: as indexed)")
+    group.add_argument("--overlap", metavar="N", type=int, help="tokens that a piece repeats of the one before (default: 0)")
+    group.add_argument("--pooling", help="plain: a piece is embedded alone; contextual: within its text (default: plain)")
+    group.add_argument("--no-cache", action="store_true", help="neither use nor keep pieces that were cut and embedded for a search")
 
 
 def _get(each: Any) -> None:
@@ -217,8 +246,15 @@ def _doctor(each: Any) -> None:
     verb.set_defaults(run=verbs.doctor)
 
 
+def _schema(each: Any) -> None:
+    verb = _verb(each, "schema", "show what a search takes and gives, as JSON Schema", opens=False)
+    verb.add_argument("name", metavar="NAME", nargs="?", help="one contract, such as RetrievalPrefs (default: all of them, by name)")
+    verb.set_defaults(run=verbs.schema)
+
+
 def _eval(each: Any) -> None:
-    verb = _verb(each, "eval", "measure how well questions with known answers are answered", model=True, epilog=EVAL_EPILOG)
+    # It opens stores of its own.
+    verb = _verb(each, "eval", "measure how well questions with known answers are answered", opens=False, model=True, epilog=EVAL_EPILOG)
     verb.add_argument("dataset", metavar="DATASET", help="a folder with corpus.jsonl, queries.jsonl and qrels.tsv, or a .csv of questions")
     verb.add_argument("--split", metavar="NAME", help="which judgments of the folder: qrels/NAME.tsv (default: qrels.tsv or test)")
     verb.add_argument("--half", help="only the questions of one half, train or test: tune on the one, judge on the other")

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import gc
 import os
+import signal
 import sys
 from argparse import Namespace
 from collections.abc import Callable, Coroutine, Sequence
@@ -33,6 +34,8 @@ def main(argv: Sequence[str] | None = None) -> int:
     hold_standard_streams()
     arguments = list(sys.argv[1:] if argv is None else argv)
     screen = Screen(sys.stdout, sys.stderr, as_json="--json" in arguments)
+    if argv is None:
+        _end_on_interrupt(screen)
     try:
         return _answered(arguments, screen)
     except OutputLost as lost:
@@ -41,6 +44,18 @@ def main(argv: Sequence[str] | None = None) -> int:
             return PIPE_CLOSED
         screen.say(str(lost))
         return verbs.FAILED
+
+
+def _end_on_interrupt(screen: Screen) -> None:
+    """Let Ctrl-C end this process at once until there is work that has to be stopped with care: an exception in the middle of an
+    import may leave its lock taken, and threads that import wait for it in vain."""
+
+    def end(*_: object) -> None:
+        screen.say("stopped")
+        os._exit(INTERRUPTED)
+
+    if signal.getsignal(signal.SIGINT) is signal.default_int_handler:
+        signal.signal(signal.SIGINT, end)
 
 
 def _answered(arguments: list[str], screen: Screen) -> int:
@@ -70,8 +85,7 @@ def _run(arguments: list[str], screen: Screen) -> int:
     options = settings.load(args.config)
     screen = replace(screen, as_json=args.json, quiet=args.quiet, plain=settings.wants_plain_output())
     with logged_to(screen):
-        # An evaluation opens stores of its own.
-        work = partial(args.run, options) if args.verb == "eval" else partial(_with_library, _open(args, options))
+        work = partial(_with_library, _open(args, options)) if args.opens else partial(args.run, options)
         return _carried_out(work, args, screen)
 
 
@@ -130,7 +144,7 @@ def _carried_out(work: Callable[[Namespace, Screen], Coroutine[Any, Any, int]], 
     import asyncio
 
     async def interruptible() -> int:
-        _stop_on_interrupt(screen)
+        _stop_on_interrupt(screen, writes=args.writes)
         try:
             return await work(args, screen)
         except asyncio.CancelledError:
@@ -146,10 +160,9 @@ def _carried_out(work: Callable[[Namespace, Screen], Coroutine[Any, Any, int]], 
         running.close()
 
 
-def _stop_on_interrupt(screen: Screen) -> None:
+def _stop_on_interrupt(screen: Screen, *, writes: bool) -> None:
     """Let the first Ctrl-C stop the work at a sound place, and a second one end the process at once."""
     import asyncio
-    import signal
     import threading
 
     task, loop = asyncio.current_task(), asyncio.get_running_loop()
@@ -160,7 +173,8 @@ def _stop_on_interrupt(screen: Screen) -> None:
     def stop() -> None:
         loop.remove_signal_handler(signal.SIGINT)
         signal.signal(signal.SIGINT, signal.SIG_DFL)
-        screen.note_if_watched("stopping when the running batch is written; Ctrl-C again stops at once")
+        if writes:
+            screen.note_if_watched("stopping when the running batch is written; Ctrl-C again stops at once")
         task.cancel()
 
     loop.add_signal_handler(signal.SIGINT, stop)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Final
 
-from .terminal import INDENT, Look, clean, count, duration, snippet_lines
+from .terminal import INDENT, Look, clean, count, duration, text_lines
 
 if TYPE_CHECKING:
     from ..evaluate import Difference, Evaluation, Failure
@@ -57,8 +57,11 @@ def _measure_rows(values: Mapping[str, float]) -> list[str]:
             [name for name in ranking if name.startswith("hits@")],
         )
     ]
-    spans = dict.fromkeys(name.partition("@")[0] for name in values if name.startswith("span_"))
-    cutoffs = dict.fromkeys(name.partition("@")[2] for name in values if name.startswith("span_"))
+    whole = [name for name in values if name.startswith("span_") and "@" not in name]
+    if whole:
+        rows += ["", *(f"{name:<24}{values[name]:.4f}" for name in whole)]
+    spans = dict.fromkeys(name.partition("@")[0] for name in values if name.startswith("span_") and "@" in name)
+    cutoffs = dict.fromkeys(name.partition("@")[2] for name in values if name.startswith("span_") and "@" in name)
     if spans:
         rows += ["", "".join([" " * 24, *(f"{'@' + cutoff:<8}" for cutoff in cutoffs)]).rstrip()]
         rows += [f"{name:<24}" + "  ".join(f"{values[f'{name}@{cutoff}']:.4f}" for cutoff in cutoffs) for name in spans]
@@ -102,7 +105,7 @@ def failure_texts(failures: Sequence[Failure], look: Look) -> list[str]:
 
 def _failure_text(failure: Failure, look: Look) -> str:
     lines = [f"{failure.value:.3f}  {look.faint(f'question {clean(failure.id)}')}"]
-    lines += [INDENT + look.strong(line) for line in _wrapped(failure.question, look, INDENT)]
+    lines += [INDENT + look.strong(line) for line in text_lines(failure.question, look, INDENT)]
     for each in failure.expected:
         place = f"rank {each.rank}" if each.rank else f"not in the first {failure.depth}"
         lines += _labelled("expected", [each.id, each.title, f"{place}; {each.said}"], look)
@@ -113,9 +116,5 @@ def _failure_text(failure: Failure, look: Look) -> str:
 
 def _labelled(label: str, texts: Sequence[str | None], look: Look) -> list[str]:
     """The texts one under the other, beside a label; what is said twice is said once."""
-    lines = [line for text in dict.fromkeys(texts) if text for line in _wrapped(text, look, LABEL)]
+    lines = [line for text in dict.fromkeys(texts) if text for line in text_lines(text, look, LABEL)]
     return [f"  {label}".ljust(len(LABEL)) + lines[0], *(LABEL + look.faint(line) for line in lines[1:])]
-
-
-def _wrapped(text: str, look: Look, indent: str) -> list[str]:
-    return snippet_lines(text, (), Look(look.columns - len(indent) + len(INDENT)))

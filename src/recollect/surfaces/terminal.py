@@ -10,10 +10,9 @@ from itertools import accumulate
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from ..contracts import CandidateItem, Explanation, RetrievalBundle, RoutePart
     from ..ingest import Progress
     from ..library import IndexReport
-    from ..model import Finding, Item, StoreStatus
+    from ..model import CacheStatus, Finding, Item, StoreStatus
 
 # What a terminal obeys instead of showing: C0 and C1 controls, line separators, marks that turn the direction of
 # writing, and halves of characters. Joiners stay, because emoji and Indic scripts are written with them.
@@ -24,6 +23,9 @@ REPLACEMENT = "\N{REPLACEMENT CHARACTER}"
 MAX_WIDTH = 110
 MIN_WIDTH = 20
 INDENT = "    "
+
+Marks = Sequence[tuple[int, int]]
+"""Character spans that match the question."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,57 +68,28 @@ def escape_json(text: str) -> str:
     return _UNSAFE.sub(lambda found: f"\\u{ord(found[0]):04x}", text)
 
 
-# A search.
+# Lines.
 
 
-def bundle_text(bundle: RetrievalBundle, look: Look, *, explain: bool, debug: bool) -> str:
-    """The results, best first, a blank line between two."""
-    blocks = [candidate_text(place, each, look, explain=explain) for place, each in enumerate(bundle.candidates, 1)]
-    blocks += [_facet_text(name, counts, look) for name, counts in bundle.facets.items()]
-    if debug:
-        blocks.append(_debug_text(bundle, look))
-    return "\n\n".join(blocks)
-
-
-def candidate_text(place: int, found: CandidateItem, look: Look, *, explain: bool = False) -> str:
-    """One result: where it stands, what it is called, where it lies, and the piece of it that matched."""
-    where = clean(found.source_ref or found.item_id)
-    where += f":{found.line_start}" if found.line_start else ""
-    score = f"{found.score:.4f}"
-    heading = f"{place:>2}. "
-    title = shortened(clean(found.title or where), look.columns - len(heading) - len(score) - 2)
-    lines = [f"{heading}{look.strong(title)}  {look.faint(score)}"]
-    notes = [where] if found.title else []
-    notes += [f"id {clean(found.item_id)}"] if found.source_ref not in (None, found.item_id) else []
-    notes += [found.status] if found.status in ("superseded", "archived") else []
-    if notes:
-        lines.append(INDENT + look.faint("  ".join(notes)))
-    if found.snippet:
-        lines += [INDENT + line for line in snippet_lines(found.snippet, found.snippet_marks, look)]
-    if found.duplicates:
-        lines.append(INDENT + look.faint(f"nearly the same: {clean(', '.join(found.duplicates))}"))
-    if explain:
-        lines += [INDENT + line for line in _explanation_lines(found.why, found.score, look)]
-    return "\n".join(lines)
-
-
-def snippet_lines(snippet: str, marks: Sequence[tuple[int, int]], look: Look) -> list[str]:
-    """The snippet's own lines, wrapped to the width, without blank ones; what matched stands out."""
-    text = clean(snippet, lines=True).replace("\t", " ")
-    spans = [span for start, end in _lines_of(text) for span in _wrapped(text, start, end, look.columns - len(INDENT))]
-    return [_with_marks(text, start, end, marks, look) for start, end in spans]
+def text_lines(text: str, look: Look, indent: str, *, marks: Marks = (), blanks: bool = False) -> list[str]:
+    """The text's own lines, wrapped to what the indent leaves of the width; without blank ones, unless they are wanted. What
+    matched stands out."""
+    text = clean(text, lines=True).replace("\t", " ")
+    spans = [span for start, end in _lines_of(text) for span in _wrapped(text, start, end, look.columns - len(indent))]
+    return [_with_marks(text, start, end, marks, look) for start, end in spans if start < end or blanks]
 
 
 def _lines_of(text: str) -> Iterator[tuple[int, int]]:
     start = 0
     for line in text.split("\n"):
-        if line.strip():
-            yield start, start + len(line.rstrip())
+        yield start, start + len(line.rstrip())
         start += len(line) + 1
 
 
 def _wrapped(text: str, start: int, end: int, width: int) -> Iterator[tuple[int, int]]:
     """The spans of one line that fit the width, broken at spaces, or within a word that is wider than that."""
+    if start == end:
+        yield start, end
     while start < end:
         used, place, space = 0, start, None
         while place < end and (used := used + columns_of(text[place])) <= width:
@@ -147,7 +120,7 @@ def shortened(text: str, width: int) -> str:
     return text[: sum(end < width for end in ends)].rstrip() + "…"
 
 
-def _with_marks(text: str, start: int, end: int, marks: Sequence[tuple[int, int]], look: Look) -> str:
+def _with_marks(text: str, start: int, end: int, marks: Marks, look: Look) -> str:
     pieces, done = [], start
     for mark_start, mark_end in sorted(marks):
         first, last = max(mark_start, done), min(mark_end, end)
@@ -155,34 +128,6 @@ def _with_marks(text: str, start: int, end: int, marks: Sequence[tuple[int, int]
             pieces += [text[done:first], look.matched(text[first:last])]
             done = last
     return "".join([*pieces, text[done:end]])
-
-
-def _explanation_lines(why: Explanation, score: float, look: Look) -> list[str]:
-    width = max((len(part.route) for part in why.parts), default=0)
-    lines = [clean(why.sentence), *(_part_line(part, width) for part in why.parts), f"{'sum':<{width}}  {score:.6f}"]
-    return [look.faint(line) for line in lines]
-
-
-def _part_line(part: RoutePart, width: int) -> str:
-    if part.rank is None or part.score is None:
-        return f"{part.route:<{width}}  {part.contribution:.6f}  not found by this route"
-    how = f"rank {part.rank}, score {part.score:.4f}; {part.normalised:.6f} x weight {part.weight:g}"
-    return f"{part.route:<{width}}  {part.contribution:.6f}  {how}"
-
-
-def _facet_text(name: str, counts: dict[str, int], look: Look) -> str:
-    rows = [f"{INDENT}{count:>6}  {clean(value)}" for value, count in counts.items()] or [f"{INDENT}no values"]
-    return "\n".join([look.strong(clean(name)), *rows])
-
-
-def _debug_text(bundle: RetrievalBundle, look: Look) -> str:
-    stats = bundle.stats
-    parts = {
-        "milliseconds": ", ".join(f"{name} {value:g}" for name, value in stats.timing_ms.items()),
-        "counts": ", ".join(f"{name} {value}" for name, value in stats.counts.items()),
-        "parameters": ", ".join(f"{name} {value}" for name, value in stats.params.items()),
-    }
-    return "\n".join(look.faint(f"{name}: {clean(value)}") for name, value in parts.items())
 
 
 # Everything else.
@@ -216,9 +161,20 @@ def status_text(status: StoreStatus, look: Look) -> str:
         ("vectors", status.vector_index),
         ("size", size(status.bytes_on_disk)),
         ("indexes", f"{count(status.pending, 'change')} behind" if status.pending else "up to date"),
+        ("chunk cache", _cache_text(status.cache)),
         ("version", str(status.version)),
     ]
     return _table(facts, look)
+
+
+def _cache_text(cache: CacheStatus) -> str:
+    if not cache.max_bytes:
+        return "off"
+    entries = "1 entry" if cache.entries == 1 else f"{cache.entries} entries"
+    asked = "nothing looked up yet"
+    if cache.hit_rate is not None:
+        asked = f"{100 * cache.hit_rate:.0f} % of {count(cache.hits + cache.misses, 'look-up')} found"
+    return f"{entries}, {size(cache.bytes)} of {size(cache.max_bytes)}, {asked}"
 
 
 def findings_text(findings: Iterable[Finding], look: Look) -> str:

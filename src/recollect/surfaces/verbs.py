@@ -2,20 +2,24 @@
 
 from __future__ import annotations
 
+import json
 import sys
 from argparse import Namespace
 from collections.abc import Mapping
 from contextlib import ExitStack
 from dataclasses import asdict, fields
 from pathlib import Path
+from time import perf_counter
 from typing import TYPE_CHECKING, Any, BinaryIO, Final
 
-from ..errors import InvalidInput, NotFound
+from ..errors import DeadlineExceeded, InvalidInput, NotFound
 from . import terminal
 from .screen import Screen
 
 if TYPE_CHECKING:
+    from ..contracts import RetrievalBundle
     from ..library import IndexReport, Library
+    from ..settings import Settings
 
 WORKED: Final = 0
 NOTHING_FOUND: Final = 1
@@ -117,29 +121,70 @@ def stdin_text() -> str:
 
 async def search(library: Library, args: Namespace, screen: Screen) -> int:
     """Ask."""
+    from ..analysis import query_terms
+    from .answers import Wanted, bundle_text
+
     query = " ".join(args.query)
-    bundle = await library.search(
-        query,
-        k=args.k,
-        where=args.where,
-        mode=args.mode,
-        profile=args.profile,
-        min_score=args.min_score,
-        min_similarity=args.min_similarity,
-        facets=args.facet,
-        blend=args.blend,
-        normalize=args.normalize,
-        rrf_k=args.rrf_k,
-    )
+    begin = perf_counter()
+    bundle = await _asked(library, query, args)
+    took_ms = (perf_counter() - begin) * 1000
+    wanted = Wanted(query_terms(query), full=args.full, explain=args.explain, debug=args.debug)
     if screen.as_json:
         # Timings differ from run to run; without them the same question gives the same bytes.
         screen.show_json({"query": query} | bundle.model_dump(mode="json", exclude=None if args.debug else {"stats"}))
-    elif text := terminal.bundle_text(bundle, screen.look, explain=args.explain, debug=args.debug):
+    elif text := bundle_text(bundle, screen.look, wanted):
         screen.show(text)
     if not bundle.candidates:
         screen.note(f"nothing was found for {query!r}")
         return NOTHING_FOUND
-    screen.note_if_watched(f"{terminal.count(len(bundle.candidates), 'result')} in {bundle.stats.timing_ms['total']:.0f} ms")
+    screen.note_if_watched(f"{terminal.count(len(bundle.candidates), 'result')} in {took_ms:.0f} ms")
+    return WORKED
+
+
+async def _asked(library: Library, query: str, args: Namespace) -> RetrievalBundle:
+    chunking = {
+        "strategy": args.strategy,
+        "chunker_id": args.chunker,
+        "max_chunk_tokens": args.chunk_tokens,
+        "overlap_tokens": args.overlap,
+        "pooling": args.pooling,
+    }
+    try:
+        return await library.search(
+            query,
+            k=args.k,
+            where=args.where,
+            mode=args.mode,
+            profile=args.profile,
+            min_score=args.min_score,
+            min_similarity=args.min_similarity,
+            facets=args.facet,
+            chunks=args.chunks,
+            chunks_per_item=args.chunks_per_item,
+            chunking={name: value for name, value in chunking.items() if value is not None},
+            cache={"use_chunk_cache": False, "write_chunk_cache": False} if args.no_cache else None,
+            debug=args.debug,
+            deadline_s=args.deadline,
+            blend=args.blend,
+            normalize=args.normalize,
+            rrf_k=args.rrf_k,
+        )
+    except DeadlineExceeded:
+        raise DeadlineExceeded(f"there was no answer within {args.deadline:g} s: give --deadline more time") from None
+
+
+async def schema(_: Settings, args: Namespace, screen: Screen) -> int:
+    """Show what a search takes and gives, as JSON Schema."""
+    from ..prefs import json_schemas
+
+    schemas = json_schemas()
+    if args.name is not None and args.name not in schemas:
+        raise InvalidInput(f"there is no contract {args.name!r:.80}: there are {', '.join(schemas)}")
+    value = schemas if args.name is None else schemas[args.name]
+    if screen.as_json:
+        screen.show_json(value)
+    else:
+        screen.show(json.dumps(value, indent=2))
     return WORKED
 
 

@@ -6,7 +6,7 @@ A test module of a few lines runs it: an `open_store` fixture, and `from recolle
 
     @pytest.fixture
     def open_store(tmp_path):
-        async def open_store() -> Store:       # each call opens the same place, which is empty at first
-            return MyStore(tmp_path)
+        async def open_store(*, cache_bytes=10**6) -> Store:   # each call opens the same place, which is empty at first
+            return MyStore(tmp_path, cache_bytes)
         return open_store
 """

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import asyncio
 import inspect
-from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, Iterator, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, Iterator, Mapping, Sequence
 from contextlib import asynccontextmanager, contextmanager
 from datetime import UTC, datetime
 from itertools import pairwise
-from typing import Any, TypeAlias, TypeVar
+from typing import Any, Protocol, TypeVar
 
 import numpy as np
 
@@ -23,14 +23,21 @@ NEXT_SPACE = Space("another-model", 24, "contract-chunker")
 WHEN = datetime(2024, 5, 17, 12, 30, 15, 250_000, tzinfo=UTC)
 
 T = TypeVar("T")
-OpenStore: TypeAlias = Callable[[], Awaitable[Store]]
-"""Opens the store under test: the same place with each call of one test, empty at the first."""
+CACHE_BYTES = 1_000_000
+
+
+class OpenStore(Protocol):
+    """Opens the store under test: the same place with each call of one test, empty at the first."""
+
+    def __call__(self, *, cache_bytes: int = CACHE_BYTES) -> Awaitable[Store]:
+        """The store, whose chunk cache may hold this much."""
+        ...
 
 
 @asynccontextmanager
-async def opened(open_store: OpenStore) -> AsyncIterator[Store]:
+async def opened(open_store: OpenStore, *, cache_bytes: int = CACHE_BYTES) -> AsyncIterator[Store]:
     """The store, closed in the end."""
-    store = await open_store()
+    store = await open_store(cache_bytes=cache_bytes)
     try:
         yield store
     finally:
@@ -92,13 +99,18 @@ def item(item_id: str, text: str, *, scope: str = SCOPE, **fields: Any) -> Item:
     return Item(scope=scope, id=item_id, text=text, **{"created_at": WHEN, "updated_at": WHEN, **fields})
 
 
-def passages(text: str, vectors: Sequence[Vector]) -> Passages:
+def passages(text: str, vectors: Sequence[Vector], words: Sequence[bytes] = ()) -> Passages:
     """As many chunks as there are vectors, side by side over the text."""
     cuts = [round(at * len(text) / len(vectors)) for at in range(len(vectors) + 1)]
     chunks = tuple(
         Chunk(ordinal, start, end, end - start, Anchors(ordinal + 1, ordinal + 1)) for ordinal, (start, end) in enumerate(pairwise(cuts))
     )
-    return Passages(chunks, np.stack(vectors))
+    return Passages(chunks, np.stack(vectors), tuple(words))
+
+
+def shown(found: Mapping[str, Passages]) -> dict[str, object]:
+    """Passages in a form that can be compared."""
+    return {name: (each.chunks, each.vectors.dtype, each.vectors.tobytes(), each.words) for name, each in found.items()}
 
 
 def entry(item_id: str, text: str, *vectors: Vector, scope: str = SCOPE, **fields: Any) -> Entry:

@@ -1,5 +1,6 @@
 """Every law of a store, to be imported into a test module that has an `open_store` fixture."""
 
+from .caching import *
 from .filtering import *
 from .isolation import *
 from .listing import *

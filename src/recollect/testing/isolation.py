@@ -11,7 +11,7 @@ from ..filters import parse
 from ..model import Edge, Entry, Space
 from ..ports import Store
 from ..textquery import Phrase, Prefix, Term
-from .cases import OTHER, SCOPE, SPACE, direction, entry, ids, item, law, plain, scanned, write
+from .cases import OTHER, SCOPE, SPACE, WHEN, direction, entry, ids, item, law, plain, scanned, shown, write
 
 UNKNOWN = "tenant-z"
 
@@ -28,6 +28,10 @@ async def _fill(store: Store) -> None:
     await write(store, *_entries(SCOPE, "mine"), edges=[Edge("a", "LINKS", "b")])
     await write(store, *_entries(OTHER, "theirs"), plain("c", "shared third theirs", scope=OTHER), scope=OTHER)
     await write(store, edges=[Edge("a", "CITES", "b"), Edge("b", "CITES", "c"), Edge("c", "CITES", "a")], scope=OTHER)
+    for scope, mark in ((SCOPE, "mine"), (OTHER, "theirs")):
+        contents = {each.item.id: each.item.content_hash for each in _entries(scope, mark)}
+        await store.cache(scope, "recipe", {name: (content, mark.encode()) for name, content in contents.items()}, at=WHEN)
+        await store.cached(scope, "recipe", contents)
 
 
 async def _view(store: Store, scope: str) -> list[Any]:
@@ -37,7 +41,7 @@ async def _view(store: Store, scope: str) -> list[Any]:
     return [
         [found async for found in store.scan(scope)],
         await store.get(scope, ["a", "b", "c"]),
-        await store.chunks(scope, ["a", "b", "c"]),
+        shown(await store.passages_of(scope, ["a", "b", "c"])),
         {key: found.vectors.tobytes() for key, found in (await store.passages(scope, hashes, SPACE)).items()},
         await store.known(scope, "files", ""),
         await store.search_text(scope, Term("shared mine theirs"), k=99),
@@ -47,7 +51,7 @@ async def _view(store: Store, scope: str) -> list[Any]:
         await store.facets(scope, ["tag", "kind", "mine", "theirs"]),
         await store.walk(scope, ["a"], hops=9, fan_out=9),
         await store.without_passages(scope, Space("nobody", 3, "none"), 99),
-        (status.items, status.chunks, status.edges, status.pending),
+        (status.items, status.chunks, status.edges, status.pending, status.cache),
     ]
 
 
@@ -56,7 +60,7 @@ async def test_a_scope_sees_its_own_alone(store: Store) -> None:
     await _fill(store)
     assert [found.item.text async for found in store.scan(SCOPE)] == ["shared mine", "shared second mine"]
     assert [found.item.scope for found in await store.get(SCOPE, ["a", "b", "c"])] == [SCOPE, SCOPE]
-    assert set(await store.chunks(SCOPE, ["a", "b", "c"])) == {"a", "b"}
+    assert set(await store.passages_of(SCOPE, ["a", "b", "c"])) == {"a", "b"}
     assert set(await store.known(SCOPE, "files", "docs")) == {"docs/mine.md"}
     assert sorted(ids(await store.search_text(SCOPE, Term("shared"), k=9))) == ["a", "b"]
     assert await store.search_text(SCOPE, Phrase("shared theirs"), k=9) == ()

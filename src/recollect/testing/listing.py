@@ -22,7 +22,10 @@ async def test_many_ids_are_asked_for_at_once(store: Store) -> None:
     await write(store, *(entry(f"i{at}", f"text {at}") for at in range(20)))
     names = [f"i{at}" for at in range(33_000)]
     assert [found.item.id for found in await store.get(SCOPE, names)] == names[:20]
-    assert set(await store.chunks(SCOPE, names)) == set(names[:20])
+    assert set(await store.passages_of(SCOPE, names)) == set(names[:20])
+    given = {name: (item("x", f"text {at}").content_hash, b"made") for at, name in enumerate(names)}
+    await store.cache(SCOPE, "recipe", given, at=WHEN)
+    assert set(await store.cached(SCOPE, "recipe", {name: content for name, (content, _) in given.items()})) == set(names[:20])
     hashes = [item("x", f"text {at}").content_hash for at in range(33_000)]
     assert set(await store.passages(SCOPE, hashes, SPACE)) == set(hashes[:20])
     assert [visit.id for visit in await store.walk(SCOPE, names, hops=1, fan_out=1)] == sorted(names[:20])

@@ -8,10 +8,10 @@ import numpy as np
 import pytest
 
 from ..errors import InvalidInput, ModelMismatch
-from ..model import Passages, Space
+from ..model import Entry, Passages, Space
 from ..ports import Store
 from ..textquery import Term
-from .cases import NEXT_SPACE, OTHER, SCOPE, SPACE, OpenStore, direction, entry, ids, item, law, opened, passages, plain, write
+from .cases import NEXT_SPACE, OTHER, SCOPE, SPACE, OpenStore, direction, entry, ids, item, law, opened, passages, plain, shown, write
 
 
 def _moved(text: str) -> Passages:
@@ -96,24 +96,37 @@ async def test_writing_goes_on_while_a_store_moves(store: Store) -> None:
 @law
 async def test_passages_beside_those_in_use_are_neither_searched_nor_counted(store: Store) -> None:
     await write(store, entry("a", "text"))
-    before = (await store.chunks(SCOPE, ["a"]), await store.search_vectors(SCOPE, direction("q"), k=5), (await store.status(SCOPE)).chunks)
+
+    async def seen() -> tuple[object, ...]:
+        nearest = await store.search_vectors(SCOPE, direction("q"), k=5)
+        return shown(await store.passages_of(SCOPE, ["a"])), nearest, (await store.status(SCOPE)).chunks
+
+    before = await seen()
     await store.add_passages(SCOPE, NEXT_SPACE, {"a": passages("text", [direction(str(at), NEXT_SPACE) for at in range(3)])})
-    assert (
-        await store.chunks(SCOPE, ["a"]),
-        await store.search_vectors(SCOPE, direction("q"), k=5),
-        (await store.status(SCOPE)).chunks,
-    ) == before
+    assert await seen() == before
     await store.add_passages(SCOPE, NEXT_SPACE, {"a": _moved("text")})
     (beside,) = (await store.passages(SCOPE, [item("x", "text").content_hash], NEXT_SPACE)).values()
     assert len(beside.chunks) == 1
 
 
 @law
-async def test_passages_of_the_wrong_width_are_not_added(store: Store) -> None:
+async def test_words_move_with_their_passages(store: Store) -> None:
+    await write(store, Entry(item("a", "text"), passages("text", [direction("text")], [b"old words"])))
+    moved = replace(_moved("text"), words=(b"new words",))
+    await store.add_passages(SCOPE, NEXT_SPACE, {"a": moved})
+    assert [found.words for found in (await store.passages(SCOPE, [item("x", "text").content_hash], NEXT_SPACE)).values()] == [moved.words]
+    assert (await store.passages_of(SCOPE, ["a"]))["a"].words == (b"old words",)
+    await store.use_space(NEXT_SPACE)
+    assert (await store.passages_of(SCOPE, ["a"]))["a"].words == (b"new words",)
+
+
+@law
+async def test_passages_that_do_not_fit_are_not_added(store: Store) -> None:
     await write(store, entry("a", "text"), entry("b", "text"))
-    good, bad = _moved("text"), passages("text", [np.ones(5, np.float32)])
-    with pytest.raises(InvalidInput):
-        await store.add_passages(SCOPE, NEXT_SPACE, {"a": good, "b": bad})
+    good = _moved("text")
+    for bad in (passages("text", [np.ones(5, np.float32)]), replace(good, words=(b"one", b"two"))):
+        with pytest.raises(InvalidInput):
+            await store.add_passages(SCOPE, NEXT_SPACE, {"a": good, "b": bad})
     assert [found.item.id for found in await store.without_passages(SCOPE, NEXT_SPACE, 9)] == ["a", "b"]
 
 
@@ -192,3 +205,15 @@ async def test_a_store_without_vectors_has_no_space(store: Store) -> None:
     await store.drop(OTHER)
     assert await store.space() is None
     assert (await write(store, replace(entry("a", "text"), passages=_moved("text")), space=NEXT_SPACE)).added == ("a",)
+
+
+@law
+async def test_passages_are_those_of_the_content_that_is_asked_for(store: Store) -> None:
+    first, second = entry("a", "An old text."), entry("a", "A new text.")
+    await write(store, first)
+    contents = {"a": first.item.content_hash}
+    assert set(await store.passages_of(SCOPE, ["a"], contents=contents, space=SPACE)) == {"a"}
+    await write(store, second)
+    assert await store.passages_of(SCOPE, ["a"], contents=contents) == {}
+    assert set(await store.passages_of(SCOPE, ["a"], contents={"a": second.item.content_hash})) == {"a"}
+    assert await store.passages_of(SCOPE, ["a"], space=NEXT_SPACE) == {}

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -12,7 +13,7 @@ from ..model import Batch, Edge, Entry
 from ..ports import Store
 from ..stores.reference import ReferenceStore
 from ..textquery import Boolean, Node, Phrase, Prefix, Term
-from .cases import OTHER, SCOPE, SPACE, direction, entry, ids, law, plain
+from .cases import OTHER, SCOPE, SPACE, direction, entry, ids, law, passages, plain, shown
 
 ROUNDS = 20
 NAMES = [f"n{at}" for at in range(12)]
@@ -41,7 +42,8 @@ def _entry(chance: random.Random, scope: str) -> Entry:
     if chance.random() < 0.2:
         return plain(name, text, scope=scope, **fields)
     vectors = [direction(f"{text} {at} {chance.randint(0, 1)}") for at in range(chance.choice([1, 1, 2, 3]))]
-    return entry(name, text, *vectors, scope=scope, **fields)
+    words = [vector.tobytes()[:9] for vector in vectors] if chance.random() < 0.5 else []
+    return replace(entry(name, text, *vectors, scope=scope, **fields), passages=passages(text, vectors, words))
 
 
 def _batch(chance: random.Random, scope: str) -> Batch:
@@ -61,8 +63,8 @@ async def _exact_answers(store: Store, scope: str, where: Filter | None) -> list
     return [
         stored,
         await store.get(scope, NAMES[::-1]),
-        await store.chunks(scope, NAMES),
-        {key: (found.chunks, found.vectors.tobytes()) for key, found in kept.items()},
+        shown(await store.passages_of(scope, NAMES)),
+        shown(kept),
         await store.without_passages(scope, SPACE, 5),
         [await store.known(scope, "files", under) for under in ("", "src", "src/a.py")],
         await store.fields(scope),

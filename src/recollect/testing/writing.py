@@ -14,7 +14,24 @@ from ..filters import parse
 from ..model import Anchors, Batch, Chunk, Edge, Entry, Passages, Space, Written
 from ..ports import Store
 from ..textquery import Phrase, Term
-from .cases import OTHER, SCOPE, SPACE, WHEN, OpenStore, direction, entry, ids, item, law, opened, passages, plain, scanned, write
+from .cases import (
+    OTHER,
+    SCOPE,
+    SPACE,
+    WHEN,
+    OpenStore,
+    direction,
+    entry,
+    ids,
+    item,
+    law,
+    opened,
+    passages,
+    plain,
+    scanned,
+    shown,
+    write,
+)
 
 METADATA = {
     "nested": {"list": [1, 2.5, None, {"deep": True}], "empty": {}},
@@ -50,17 +67,43 @@ async def test_what_is_written_comes_back_whole(store: Store) -> None:
         Chunk(0, 0, 11, 3, Anchors(1, 1, ("Intro", "Über"), "main", "class Main")),
         Chunk(1, 11, len(written.text), 5, Anchors(2, 3)),
     )
-    vectors = np.stack([direction("one"), direction("two")])
-    await write(store, Entry(written, Passages(chunks, vectors), fingerprint=b"\x00\xff sketch"))
+    vectors, words = np.stack([direction("one"), direction("two")]), (b"\x00\xff\x00 words", b"")
+    await write(store, Entry(written, Passages(chunks, vectors, words), fingerprint=b"\x00\xff sketch"))
     (found,) = await store.get(SCOPE, ["a"])
     assert found.item == written
     assert list(found.item.metadata) == list(written.metadata)
     assert found.fingerprint == b"\x00\xff sketch"
-    assert await store.chunks(SCOPE, ["a"]) == {"a": chunks}
-    kept = (await store.passages(SCOPE, [written.content_hash], SPACE))[written.content_hash]
-    assert kept.chunks == chunks
-    assert kept.vectors.dtype == np.float32
-    assert np.array_equal(kept.vectors, vectors.astype(np.float16).astype(np.float32))
+    expected = Passages(chunks, vectors.astype(np.float16).astype(np.float32), words)
+    assert shown(await store.passages_of(SCOPE, ["a"])) == shown({"a": expected})
+    assert shown(await store.passages(SCOPE, [written.content_hash], SPACE)) == shown({written.content_hash: expected})
+
+
+@law
+async def test_passages_come_back_in_order_of_ordinal(store: Store) -> None:
+    """Each item with its own, whichever of them have words."""
+    given = {
+        name: passages("some text", [direction(f"{name}{at}") for at in range(count)], [b"w%d" % at for at in range(count)] * worded)
+        for name, count, worded in (("b", 3, True), ("a", 12, True), ("c", 2, False))
+    }
+    mixed = {name: _in_another_order(each) for name, each in given.items()}
+    await write(store, *(Entry(item(name, "some text"), each) for name, each in mixed.items()), plain("d", "none"))
+    kept = {name: replace(each, vectors=each.vectors.astype(np.float16).astype(np.float32)) for name, each in given.items()}
+    assert shown(await store.passages_of(SCOPE, ["c", "missing", "a", "d", "b"])) == shown(kept)
+    assert await store.passages_of(SCOPE, []) == {}
+
+
+def _in_another_order(given: Passages) -> Passages:
+    return Passages(given.chunks[::-1], given.vectors[::-1], given.words[::-1])
+
+
+@law
+async def test_words_that_come_later_are_kept(store: Store) -> None:
+    without, having = (Entry(item("a", "text"), passages("text", [direction("a")], words)) for words in ((), (b"words",)))
+    await write(store, without)
+    assert (await store.passages_of(SCOPE, ["a"]))["a"].words == ()
+    assert (await write(store, having)).changed == ("a",)
+    assert (await store.passages_of(SCOPE, ["a"]))["a"].words == (b"words",)
+    assert (await write(store, having)).unchanged == ("a",)
 
 
 @law
@@ -87,7 +130,7 @@ async def test_any_unicode_text_is_an_id(store: Store) -> None:
     assert [found.item.id for found in await store.get(SCOPE, names)] == names
     assert ids(await store.search_text(SCOPE, Term("shared"), k=50, where=parse({"id": names[:3]}))) == sorted(names[:3])
     assert {visit.id for visit in await store.walk(SCOPE, ["z"], hops=1, fan_out=50)} == {"z", *names[4:]}
-    assert set(await store.chunks(SCOPE, names)) == set(names)
+    assert set(await store.passages_of(SCOPE, names)) == set(names)
     assert (await write(store, delete=names)).deleted == tuple(names)
     assert await scanned(store) == []
 
@@ -124,8 +167,8 @@ async def _answers(store: Store) -> list[Any]:
     status = await store.status(SCOPE)
     return [
         stored,
-        await store.chunks(SCOPE, names),
-        {key: (found.chunks, found.vectors.tobytes()) for key, found in kept.items()},
+        shown(await store.passages_of(SCOPE, names)),
+        shown(kept),
         await store.search_text(SCOPE, Term("shared alpha beta"), k=50),
         await store.search_vectors(SCOPE, direction("shared"), k=50),
         await store.fields(SCOPE),
@@ -165,6 +208,8 @@ BAD = {
     "a metadata number beyond all measure": plain("bad", "shared bad", metadata={"n": 10**400}),
     "vectors of another width": Entry(item("bad", "shared bad"), passages("shared bad", [np.ones(7, np.float32)])),
     "fewer vectors than chunks": Entry(item("bad", "ab"), Passages(passages("ab", [direction("a")] * 2).chunks, direction("a")[None])),
+    "fewer words than chunks": Entry(item("bad", "ab"), passages("ab", [direction("a")] * 2, [b"words"])),
+    "more words than chunks": Entry(item("bad", "ab"), passages("ab", [direction("a")], [b"words", b"words"])),
     "a vector that is not finite": Entry(item("bad", "shared bad"), passages("shared bad", [np.full(SPACE.dim, np.nan, np.float32)])),
 }
 
@@ -219,7 +264,7 @@ async def test_an_entry_replaces_the_item_of_its_id(store: Store) -> None:
     assert ids(await store.search_text(SCOPE, Term("fresh"), k=5)) == ["a"]
     assert (await store.search_vectors(SCOPE, direction("fresh wording"), k=1))[0].id == "a"
     assert (await store.search_vectors(SCOPE, direction("o0"), k=1))[0].score < 0.9
-    assert len((await store.chunks(SCOPE, ["a"]))["a"]) == 1
+    assert len((await store.passages_of(SCOPE, ["a"]))["a"].chunks) == 1
     assert await store.passages(SCOPE, [old.item.content_hash], SPACE) == {}
     assert await store.fields(SCOPE) == {"new": frozenset({"text"})}
     assert await store.known(SCOPE, "files", "") == {}
@@ -282,6 +327,7 @@ async def test_deleting_leaves_no_trace(store: Store) -> None:
     origin: dict[str, Any] = {"source": "files", "source_ref": "d.md", "metadata": {"secret": "s"}}
     doomed = entry("doomed", "peculiar words", direction("d0"), direction("d1"), **origin)
     await write(store, entry("kept", "ordinary words"), doomed, edges=[Edge("kept", "LINKS", "doomed"), Edge("doomed", "LINKS", "far")])
+    await store.cache(SCOPE, "recipe", {"doomed": (doomed.item.content_hash, b"peculiar")}, at=WHEN)
     assert (await write(store, delete=["doomed"])).deleted == ("doomed",)
     assert await store.get(SCOPE, ["doomed"]) == []
     assert await scanned(store) == ["kept"]
@@ -289,14 +335,15 @@ async def test_deleting_leaves_no_trace(store: Store) -> None:
     assert ids(await store.search_text(SCOPE, Term("words"), k=5)) == ["kept"]
     assert await store.search_text(SCOPE, Phrase("peculiar words"), k=5) == ()
     assert ids(await store.search_vectors(SCOPE, direction("d0"), k=5)) == ["kept"]
-    assert set(await store.chunks(SCOPE, ["kept", "doomed"])) == {"kept"}
+    assert set(await store.passages_of(SCOPE, ["kept", "doomed"])) == {"kept"}
     assert await store.passages(SCOPE, [doomed.item.content_hash], SPACE) == {}
     assert await store.fields(SCOPE) == {}
     assert await store.facets(SCOPE, ["secret", "path"]) == {"secret": {}, "path": {}}
     assert await store.known(SCOPE, "files", "") == {}
     assert [found.item.id for found in await store.without_passages(SCOPE, Space("m", 3, "c"), 9)] == ["kept"]
+    assert await store.cached(SCOPE, "recipe", {"doomed": doomed.item.content_hash}) == {}
     status = await store.status(SCOPE)
-    assert (status.items, status.chunks, status.edges) == (1, 1, 0)
+    assert (status.items, status.chunks, status.edges, status.cache.entries, status.cache.bytes) == (1, 1, 0, 0, 0)
     await write(store, entry("doomed", "risen"), entry("far", "away"))
     assert [visit.id for visit in await store.walk(SCOPE, ["kept", "far"], hops=3, fan_out=9)] == ["far", "kept"]
 

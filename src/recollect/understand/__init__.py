@@ -2,64 +2,48 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import Any, Final
+from typing import Final
 
 from ..errors import InvalidInput
 from ..filters import field_named
 from ..filters import parse as parse_filter
 from ..plan import Plan
-from ..profiles import Profile
+from ..prefs import RetrievalPrefs
+from ..profiles import TEXT, VECTOR, Profile, adjusted
 from ..textquery import Boolean, Node
 from .text import parse as parse_text
 
-MAX_K: Final = 1_000
 MAX_QUERY_CHARS: Final = 100_000
+TEXT_CONFIG: Final = "english"
+"""How words are read: English endings are taken off, and every other language is searched as it is written."""
 
 
-def understand(
-    text: str,
-    *,
-    scope: str,
-    k: int,
-    where: Mapping[str, Any] | None = None,
-    mode: str,
-    profile: Profile,
-    min_score: float | None = None,
-    min_similarity: float | None = None,
-    facets: Sequence[str] = (),
-    snippet_chars: int = 360,
-) -> Plan:
-    """The plan of a question."""
-    if not isinstance(text, str):
-        raise InvalidInput(f"the query is {text!r:.80}: give a text")
+def understand(prefs: RetrievalPrefs, *, scope: str, profile: Profile) -> Plan:
+    """The plan of a question, by this profile with the numbers that the question has of its own."""
+    text, mode = prefs.query_text, prefs.fts.mode
     if not text.strip():
         raise InvalidInput("the query is empty: say what to look for")
     if len(text) > MAX_QUERY_CHARS:
         raise InvalidInput(f"the query has {len(text)} characters, at most {MAX_QUERY_CHARS} are read: shorten it")
-    if not 1 <= k <= MAX_K:
-        raise InvalidInput(f"k is {k}: ask for 1 to {MAX_K} results")
-    if min_similarity is not None and not 0.0 <= min_similarity <= 1.0:
-        raise InvalidInput(f"min_similarity is {min_similarity}: it lies between 0 and 1")
-    if min_score is not None and not min_score >= 0.0:
-        raise InvalidInput(f"min_score is {min_score}: scores are 0 or more")
-    if snippet_chars < 1:
-        raise InvalidInput(f"snippet_chars is {snippet_chars}: give a positive number")
+    if prefs.fts.config not in (None, TEXT_CONFIG):
+        raise InvalidInput(f"fts.config is {prefs.fts.config!r}: this store reads words as {TEXT_CONFIG!r}, so use that or null")
     query = parse_text(text, mode)
     return Plan(
         scope=scope,
-        text=text,
-        mode=mode,
+        prefs=prefs,
         query=query,
         demand=_demand(query, mode),
-        where=parse_filter(where),
-        profile=profile,
-        k=k,
-        min_score=min_score,
-        min_similarity=min_similarity,
-        facets=tuple(field_named(name).name if field_named(name).of_item else name for name in facets),
-        snippet_chars=snippet_chars,
+        where=parse_filter(prefs.filters or None),
+        profile=_profile(prefs, profile),
+        facets=tuple(field_named(name).name if field_named(name).of_item else name for name in prefs.facets),
     )
+
+
+def _profile(prefs: RetrievalPrefs, profile: Profile) -> Profile:
+    own = prefs.scoring
+    given = {route: weight for route, weight in ((TEXT, own.w_text), (VECTOR, own.w_vec)) if weight is not None}
+    weights = {**profile.weights, **given} if given else None
+    return adjusted(profile, weights=weights, blend=own.blend, normalize=own.normalize, rrf_k=own.rrf_k, depth=own.depth)
 
 
 def _demand(query: Node, mode: str) -> Node | None:

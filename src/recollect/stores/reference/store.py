@@ -5,12 +5,10 @@ Everything is in memory. A change builds the next state beside the present one a
 
 from __future__ import annotations
 
-import json
 from collections import Counter
 from collections.abc import AsyncIterator, Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from datetime import UTC, datetime
-from typing import Any
+from datetime import datetime
 
 import numpy as np
 
@@ -18,12 +16,11 @@ from ...errors import InvalidInput, ModelMismatch
 from ...filters import Filter, field_named, matches, metadata_values, type_of, values_of
 from ...model import (
     Batch,
-    Chunk,
+    CacheStatus,
     Edge,
     Entry,
     Finding,
     Hit,
-    Item,
     Known,
     Passages,
     Ranking,
@@ -36,6 +33,8 @@ from ...model import (
 )
 from ...textquery import Node
 from .bm25 import Corpus, parts_of
+from .cache import Cache, Kept, found_in, used, with_new, without_stale
+from .checks import checked, checked_edge, checked_passages
 
 DECIMALS = 6
 """Scores are rounded here, so that the last bits of a sum never decide an order."""
@@ -48,6 +47,8 @@ class Scope:
     stored: Mapping[str, Stored] = field(default_factory=dict)
     passages: Mapping[tuple[Space, str], Passages] = field(default_factory=dict)
     edges: Mapping[tuple[str, str, str], Edge] = field(default_factory=dict)
+    hits: int = 0
+    misses: int = 0
 
     def matching(self, where: Filter | None) -> list[Stored]:
         """The items that pass the filter, in order of id."""
@@ -60,12 +61,14 @@ class State:
 
     space: Space | None = None
     scopes: Mapping[str, Scope] = field(default_factory=dict)
+    cache: Cache = field(default_factory=dict)
 
 
 class ReferenceStore:
     """A store in memory that is right by being simple."""
 
-    def __init__(self) -> None:
+    def __init__(self, *, cache_bytes: int = 256_000_000) -> None:
+        self.cache_bytes = cache_bytes
         self._state = State()
 
     @property
@@ -76,14 +79,15 @@ class ReferenceStore:
         return self._state.scopes.get(scope, Scope())
 
     def _swap(self, scope: str, changed: Scope, space: Space | None) -> None:
-        self._state = State(space, {**self._state.scopes, scope: changed})
+        contents = {item_id: kept.item.content_hash for item_id, kept in changed.stored.items()}
+        self._state = State(space, {**self._state.scopes, scope: changed}, without_stale(self._state.cache, scope, contents))
 
     # Writing.
 
     async def write(self, scope: str, batch: Batch, *, space: Space | None = None) -> Written:
         before = self._scope(scope)
-        entries = {entry.item.id: _checked(entry, scope, space) for entry in batch.entries}
-        edges = {(edge.source, edge.type, edge.target): _checked_edge(edge) for edge in batch.edges}
+        entries = {entry.item.id: checked(entry, scope, space) for entry in batch.entries}
+        edges = {(edge.source, edge.type, edge.target): checked_edge(edge) for edge in batch.edges}
         active = self._state.space or (space if any(entry.passages for entry in entries.values()) else None)
         if active != space and any(entry.passages for entry in entries.values()):
             raise ModelMismatch(f"the store was filled by {active!r}, not by {space!r}: use that model, or move the store to the other")
@@ -97,7 +101,7 @@ class ReferenceStore:
             if space and entry.passages and entry.passages.chunks:
                 passages[space, item_id] = entry.passages
         kept = {key: edge for key, edge in before.edges.items() if edge.source not in gone and edge.target not in gone}
-        self._swap(scope, Scope(stored, passages, kept | edges), active)
+        self._swap(scope, replace(before, stored=stored, passages=passages, edges=kept | edges), active)
         return Written(
             added=tuple(item_id for item_id in entries if item_id not in before.stored),
             changed=tuple(item_id for item_id in entries if item_id in before.stored and item_id not in same),
@@ -109,7 +113,7 @@ class ReferenceStore:
         gone = len(self._scope(scope).stored)
         left = {name: kept for name, kept in self._state.scopes.items() if name != scope}
         has_vectors = any(kept.passages for kept in left.values())
-        self._state = replace(self._state, scopes=left, space=self._state.space if has_vectors else None)
+        self._state = State(self._state.space if has_vectors else None, left, without_stale(self._state.cache, scope, {}))
         return gone
 
     async def scopes(self) -> list[str]:
@@ -127,7 +131,7 @@ class ReferenceStore:
             raise InvalidInput(f"{space.model!r} is the space in use: write the items with their passages instead")
         before = self._scope(scope)
         added = {
-            (space, item_id): _kept(found, item_id, space)
+            (space, item_id): checked_passages(found, item_id, space)
             for item_id, found in passages.items()
             if item_id in before.stored
             and (contents or {}).get(item_id, before.stored[item_id].item.content_hash) == before.stored[item_id].item.content_hash
@@ -148,11 +152,15 @@ class ReferenceStore:
             name: replace(kept, passages={key: found for key, found in kept.passages.items() if key[0] == space})
             for name, kept in self._state.scopes.items()
         }
-        self._state = State(space, scopes)
+        self._state = replace(self._state, space=space, scopes=scopes)
 
-    async def chunks(self, scope: str, ids: Sequence[str]) -> dict[str, tuple[Chunk, ...]]:
-        own = self._own_passages(scope)
-        return {item_id: own[item_id].chunks for item_id in ids if item_id in own}
+    async def passages_of(
+        self, scope: str, ids: Sequence[str], *, space: Space | None = None, contents: Mapping[str, str] | None = None
+    ) -> dict[str, Passages]:
+        kept, wanted = self._scope(scope), space or self._state.space
+        own = {item_id: found for (of, item_id), found in kept.passages.items() if of == wanted}
+        known = {item_id: stored.item.content_hash for item_id, stored in kept.stored.items()}
+        return {item_id: own[item_id] for item_id in ids if item_id in own and (contents or known).get(item_id) == known[item_id]}
 
     async def passages(self, scope: str, content_hashes: Sequence[str], space: Space) -> dict[str, Passages]:
         kept = self._scope(scope)
@@ -165,6 +173,32 @@ class ReferenceStore:
     def _own_passages(self, scope: str) -> dict[str, Passages]:
         """The passages that are searched, by item."""
         return {item_id: found for (space, item_id), found in self._scope(scope).passages.items() if space == self._state.space}
+
+    # The chunk cache.
+
+    async def cached(self, scope: str, recipe: str, contents: Mapping[str, str], *, since: datetime | None = None) -> dict[str, bytes]:
+        kept = self._state.scopes.get(scope)
+        if kept is None or not self.cache_bytes:
+            return {}
+        found = found_in(self._state.cache, scope, recipe, contents, since)
+        counted = replace(kept, hits=kept.hits + len(found), misses=kept.misses + len(contents) - len(found))
+        self._state = State(self._state.space, {**self._state.scopes, scope: counted}, used(self._state.cache, scope, recipe, found))
+        return found
+
+    async def cache(self, scope: str, recipe: str, made: Mapping[str, tuple[str, bytes]], *, at: datetime) -> None:
+        stored = self._scope(scope).stored
+        new = {
+            (scope, item_id, recipe): Kept(content_hash, data, at)
+            for item_id, (content_hash, data) in made.items()
+            if item_id in stored and stored[item_id].item.content_hash == content_hash
+        }
+        self._state = replace(self._state, cache=with_new(self._state.cache, new, self.cache_bytes))
+
+    async def clear_cache(self, scope: str) -> int:
+        left = without_stale(self._state.cache, scope, {})
+        gone = len(self._state.cache) - len(left)
+        self._state = replace(self._state, cache=left)
+        return gone
 
     # Reading.
 
@@ -236,6 +270,7 @@ class ReferenceStore:
 
     async def status(self, scope: str) -> StoreStatus:
         kept = self._scope(scope)
+        own = [entry.data for key, entry in self._state.cache.items() if key[0] == scope]
         return StoreStatus(
             url=self.url,
             version=1,
@@ -248,6 +283,7 @@ class ReferenceStore:
             vector_index="exact" if self._state.space else "none",
             bytes_on_disk=0,
             pending=0,
+            cache=CacheStatus(len(own), sum(map(len, own)), self.cache_bytes, kept.hits, kept.misses),
         )
 
     async def doctor(self, *, repair: bool) -> list[Finding]:
@@ -282,70 +318,13 @@ def _best(hits: Iterable[Hit], k: int) -> Ranking:
     return tuple(sorted(rounded, key=lambda hit: (-hit.score, hit.id))[: max(k, 0)])
 
 
-def _half(vectors: Vector) -> Vector:
-    """What is left of vectors when they are kept as float16."""
-    return vectors.astype(np.float16).astype(np.float32)
-
-
-def _checked(entry: Entry, scope: str, space: Space | None) -> Entry:
-    """The entry as it is kept, if it may be."""
-    item = entry.item
-    if item.scope != scope:
-        raise InvalidInput(f"item {item.id!r} is of scope {item.scope!r}, not {scope!r}: write it to its own")
-    if not item.id:
-        raise InvalidInput("an item has an empty id: give it a name")
-    if entry.passages and space is None:
-        raise InvalidInput(f"item {item.id!r} has passages: say which space they are of")
-    metadata = _checked_metadata(item)
-    _refuse_surrogates(item.id, item.title, item.summary, item.text, item.source_ref, item.kind, item.entities, dict(item.metadata))
-    item = replace(
-        item,
-        metadata=metadata,
-        created_at=item.created_at.astimezone(UTC),
-        updated_at=item.updated_at.astimezone(UTC),
-        last_used_at=item.last_used_at.astimezone(UTC) if item.last_used_at else None,
-    )
-    return replace(entry, item=item, passages=_kept(entry.passages, item.id, space) if entry.passages and space else None)
-
-
-def _checked_metadata(item: Item) -> dict[str, Any]:
-    """Metadata as JSON gives it back, with numbers that fit a float."""
-    try:
-        kept: dict[str, Any] = json.loads(json.dumps(dict(item.metadata), allow_nan=False))
-        json.dumps([float(value) for _, value in metadata_values(kept) if not isinstance(value, str)])
-    except (OverflowError, TypeError, ValueError) as error:
-        raise InvalidInput(
-            f"the metadata of item {item.id!r} cannot be kept ({error}): use texts, finite numbers, lists and objects"
-        ) from error
-    return kept
-
-
-def _checked_edge(edge: Edge) -> Edge:
-    _refuse_surrogates(edge.source, edge.type, edge.target)
-    return edge
-
-
-def _refuse_surrogates(*values: object) -> None:
-    try:
-        json.dumps(values, ensure_ascii=False).encode()
-    except UnicodeEncodeError as error:
-        raise InvalidInput(f"the text has a lone surrogate ({error.object[error.start]!r}), which is not a character: remove it") from error
-
-
-def _kept(passages: Passages, item_id: str, space: Space) -> Passages:
-    if np.shape(passages.vectors) != (len(passages.chunks), space.dim) or not np.isfinite(passages.vectors).all():
-        raise InvalidInput(f"the vectors of {item_id!r} must be {len(passages.chunks)} rows of {space.dim} numbers, one for each chunk")
-    order = sorted(range(len(passages.chunks)), key=lambda at: passages.chunks[at].ordinal)
-    return Passages(tuple(passages.chunks[at] for at in order), _half(passages.vectors[order]))
-
-
 def _is_same(kept: Scope, entry: Entry, space: Space | None) -> bool:
-    """Whether a reader would see no change but the stamp. Passages follow from the content and the space."""
+    """Whether a reader would see no change but the stamp. Passages follow from the content and the space, but for having words or not."""
     before = kept.stored.get(entry.item.id)
-    had = space is not None and (space, entry.item.id) in kept.passages
-    return before == Stored(replace(entry.item, stamp=before.item.stamp if before else None), entry.fingerprint) and had == bool(
-        entry.passages and entry.passages.chunks
-    )
+    had = kept.passages.get((space, entry.item.id)) if space else None
+    has = entry.passages if entry.passages and entry.passages.chunks else None
+    same = before == Stored(replace(entry.item, stamp=before.item.stamp if before else None), entry.fingerprint)
+    return same and (had is None, bool(had and had.words)) == (has is None, bool(has and has.words))
 
 
 def _lies_under(source_ref: str, under: str) -> bool:

@@ -1,19 +1,19 @@
-"""Items, chunks and metadata as rows and back."""
+"""Items and metadata as rows and back."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from datetime import UTC
 from typing import Any, Final
 
-import numpy as np
 from sqlalchemy import Connection, bindparam, func, select
 
 from ...errors import InvalidInput
-from ...filters import metadata_values, type_of
-from ...model import Anchors, Chunk, Entry, Item, Known, Passages, Space, Stored, digest
-from .schema import ChunkRow, ItemRow
+from ...filters import Filter, metadata_values, type_of
+from ...model import Entry, Item, Known, Passages, Stored, digest
+from .schema import ItemRow
+from .where import holds
 
 ITEM_COLUMNS: Final = (
     ItemRow.scope,
@@ -37,31 +37,10 @@ ITEM_COLUMNS: Final = (
     ItemRow.last_used_at,
     ItemRow.fingerprint,
 )
-CHUNK_COLUMNS: Final = (
-    ChunkRow.item_id,
-    ChunkRow.ordinal,
-    ChunkRow.start,
-    ChunkRow.end,
-    ChunkRow.token_count,
-    ChunkRow.line_start,
-    ChunkRow.line_end,
-    ChunkRow.heading_path,
-    ChunkRow.symbol,
-    ChunkRow.parent,
-)
 KNOWN_COLUMNS: Final = (ItemRow.id, ItemRow.source_ref, ItemRow.stamp, ItemRow.content_hash, ItemRow.created_at)
 
 # What every search asks is made once: ten items take .5 ms then, and 1.6 ms where the statement is built for each question.
 ITEMS_BY_ID: Final = select(*ITEM_COLUMNS).where(ItemRow.scope == bindparam("scope"), ItemRow.id.in_(bindparam("ids", expanding=True)))
-CHUNKS_BY_ITEM: Final = (
-    select(*CHUNK_COLUMNS)
-    .where(
-        ChunkRow.scope == bindparam("scope"),
-        ChunkRow.space == bindparam("space"),
-        ChunkRow.item_id.in_(bindparam("ids", expanding=True)),
-    )
-    .order_by(ChunkRow.item_id, ChunkRow.ordinal)
-)
 
 
 def revision(entry: Entry) -> str:
@@ -80,8 +59,15 @@ def revision(entry: Entry) -> str:
         _as_json(item),
         str(item.use_count),
         entry.fingerprint.hex(),
-        "embedded" if entry.passages else "",
+        _how_embedded(entry.passages),
     )
+
+
+def _how_embedded(passages: Passages | None) -> str:
+    """Passages follow from the content and the space, except that they may have words or not."""
+    if passages is None:
+        return ""
+    return "embedded, with words" if passages.words else "embedded"
 
 
 def _as_json(item: Item) -> str:
@@ -127,6 +113,19 @@ def item_row(entry: Entry, seq: int, revised: str) -> dict[str, Any]:
     }
 
 
+def items(connection: Connection, scope: str, ids: Sequence[str]) -> list[Stored]:
+    """The items of these ids that there are, in the order given."""
+    found = (row for page in pages(ids) for row in connection.execute(ITEMS_BY_ID, {"scope": scope, "ids": page}))
+    by_id = {entry.item.id: entry for entry in map(stored, found)}
+    return [by_id[item_id] for item_id in dict.fromkeys(ids) if item_id in by_id]
+
+
+def page_after(connection: Connection, scope: str, where: Filter | None, after: str, size: int) -> list[Stored]:
+    """Some items that pass the filter, those that come next by id."""
+    query = select(*ITEM_COLUMNS).where(ItemRow.scope == scope, ItemRow.id > after, holds(where, scope, per_row=True))
+    return [stored(row) for row in connection.execute(query.order_by(ItemRow.id).limit(size))]
+
+
 def stored(row: Sequence[Any]) -> Stored:
     """The item of a row of ITEM_COLUMNS."""
     return Stored(
@@ -155,7 +154,17 @@ def stored(row: Sequence[Any]) -> Stored:
     )
 
 
-def known(row: Sequence[Any]) -> Known:
+def known(connection: Connection, scope: str, source: str, under: str) -> dict[str, Known]:
+    """What came from a source, by its reference: this one itself, or one in the folder of that name."""
+    query = select(*KNOWN_COLUMNS).where(ItemRow.scope == scope, ItemRow.source == source, ItemRow.source_ref.is_not(None))
+    if under:
+        folder = under.rstrip("/") + "/"
+        inside = func.substr(ItemRow.source_ref, 1, len(folder)) == folder
+        query = query.where((ItemRow.source_ref == under) | inside)
+    return {entry.source_ref: entry for entry in map(_known, connection.execute(query.order_by(ItemRow.id.desc())))}
+
+
+def _known(row: Sequence[Any]) -> Known:
     """What is known of a row of KNOWN_COLUMNS."""
     return Known(*row)
 
@@ -181,60 +190,6 @@ def field_rows(item: Item) -> list[dict[str, Any]]:
     return rows
 
 
-def chunk_rows(scope: str, item_id: str, space: Space, passages: Passages) -> list[dict[str, Any]]:
-    vectors = np.ascontiguousarray(passages.vectors, dtype=np.float16)
-    return [
-        {
-            "scope": scope,
-            "space": space.id,
-            "item_id": item_id,
-            "ordinal": chunk.ordinal,
-            "start_idx": chunk.start,
-            "end_idx": chunk.end,
-            "token_count": chunk.token_count,
-            "line_start": chunk.anchors.line_start,
-            "line_end": chunk.anchors.line_end,
-            "heading_path": list(chunk.anchors.heading_path) or None,
-            "symbol": chunk.anchors.symbol,
-            "parent": chunk.anchors.parent,
-            "vector": vectors[row].tobytes(),
-        }
-        for row, chunk in enumerate(passages.chunks)
-    ]
-
-
-def chunk(row: Sequence[Any]) -> Chunk:
-    """The chunk of a row of CHUNK_COLUMNS."""
-    _, ordinal, start, end, tokens, line_start, line_end, headings, symbol, parent = row
-    return Chunk(ordinal, start, end, tokens, Anchors(line_start, line_end, tuple(headings or ()), symbol, parent))
-
-
-def passages_by_item(rows: Iterable[Sequence[Any]], dim: int) -> dict[str, Passages]:
-    """Passages of rows of CHUNK_COLUMNS and the vector, which come in order of ordinal within an item."""
-    chunks: dict[str, list[Chunk]] = {}
-    vectors: dict[str, list[bytes]] = {}
-    for row in rows:
-        chunks.setdefault(row[0], []).append(chunk(row[:-1]))
-        vectors.setdefault(row[0], []).append(row[-1])
-    return {
-        item_id: Passages(tuple(chunks[item_id]), np.frombuffer(b"".join(blobs), np.float16).reshape(-1, dim).astype(np.float32))
-        for item_id, blobs in vectors.items()
-    }
-
-
-def passages_of(connection: Connection, scope: str, content_hashes: Sequence[str], space: Space) -> dict[str, Passages]:
-    """The passages that some item of each content has in the space, by content."""
-    query = (
-        select(ItemRow.content_hash, func.min(ItemRow.id))
-        .join(ChunkRow, (ChunkRow.scope == ItemRow.scope) & (ChunkRow.item_id == ItemRow.id) & (ChunkRow.space == space.id))
-        .where(ItemRow.scope == scope, ItemRow.content_hash.in_(content_hashes))
-        .group_by(ItemRow.content_hash)
-    )
-    owners: dict[str, str] = dict(connection.execute(query).all())
-    found = connection.execute(
-        select(*CHUNK_COLUMNS, ChunkRow.vector)
-        .where(ChunkRow.scope == scope, ChunkRow.space == space.id, ChunkRow.item_id.in_(list(owners.values())))
-        .order_by(ChunkRow.item_id, ChunkRow.ordinal)
-    )
-    by_item = passages_by_item(found, space.dim)
-    return {content_hash: by_item[owner] for content_hash, owner in owners.items()}
+def pages(ids: Sequence[str], size: int = 10_000) -> list[Sequence[str]]:
+    """The ids in pieces small enough for one statement."""
+    return [ids[begin : begin + size] for begin in range(0, len(ids), size)]

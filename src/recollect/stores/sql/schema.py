@@ -5,10 +5,10 @@ from __future__ import annotations
 from datetime import UTC, datetime
 from typing import Any
 
-from sqlalchemy import JSON, BigInteger, DateTime, Dialect, Float, Index, Integer, LargeBinary, String, Text, TypeDecorator
+from sqlalchemy import JSON, BigInteger, DateTime, Dialect, Float, Index, Integer, LargeBinary, String, Text, TypeDecorator, text
 from sqlalchemy.orm import DeclarativeBase, Mapped, mapped_column
 
-VERSION = 1
+VERSION = 2
 """The schema's number. A store with a higher one was written by a newer Recollect."""
 
 
@@ -54,6 +54,8 @@ class ScopeRow(Table):
     __tablename__ = "scopes"
     scope: Mapped[str] = mapped_column(String, primary_key=True)
     change: Mapped[int] = mapped_column(BigInteger)
+    cache_hits: Mapped[int] = mapped_column(BigInteger, server_default=text("0"))
+    cache_misses: Mapped[int] = mapped_column(BigInteger, server_default=text("0"))
 
 
 class ItemRow(Table):
@@ -113,7 +115,7 @@ class FieldRow(Table):
 
 
 class ChunkRow(Table):
-    """A chunk of an item in one space, with its vector as float16. Its text is a span of the item's."""
+    """A chunk of an item in one space, with its vector as float16, and its words. Its text is a span of the item's."""
 
     __tablename__ = "chunks"
     scope: Mapped[str] = mapped_column(String, primary_key=True)
@@ -129,6 +131,26 @@ class ChunkRow(Table):
     symbol: Mapped[str | None] = mapped_column(String)
     parent: Mapped[str | None] = mapped_column(String)
     vector: Mapped[bytes] = mapped_column(LargeBinary)
+    words: Mapped[bytes | None] = mapped_column(LargeBinary)
+
+
+class CacheRow(Table):
+    """What a recipe made of an item, kept to save time until the item goes or has another content.
+
+    `used` is the number of its last use, which rises with each use in the store: the lowest was used least recently."""
+
+    __tablename__ = "chunk_cache"
+    scope: Mapped[str] = mapped_column(String, primary_key=True)
+    item_id: Mapped[str] = mapped_column(String, primary_key=True)
+    recipe: Mapped[str] = mapped_column(String, primary_key=True)
+    content_hash: Mapped[str] = mapped_column(String)
+    created_at: Mapped[datetime] = mapped_column(UtcTime)
+    used: Mapped[int] = mapped_column(BigInteger)
+    size: Mapped[int] = mapped_column("bytes", Integer)
+    data: Mapped[bytes] = mapped_column(LargeBinary)
+
+    # With the size, so that all of them are added up without reading a row.
+    __table_args__ = (Index("chunk_cache_by_use", "used", "bytes"),)
 
 
 class EdgeRow(Table):

@@ -9,6 +9,7 @@ from typing import Any, NamedTuple, TypeAlias
 import numpy as np
 from sqlalchemy import Connection, bindparam, func, select
 
+from ...cancellation import checkpoint
 from ...filters import Filter
 from ...model import Hit, Ranking
 from ..sql.schema import ItemRow, TombstoneRow
@@ -58,6 +59,7 @@ class Collector:
         unchecked = self._where if allowed is None else None
         n = (k if unchecked is None else GROWTH * k) + TIE_MARGIN
         while True:
+            checkpoint()
             found = ask(n, allowed)
             hits = self._hits(found, unchecked)
             complete = len(found) < n

@@ -13,13 +13,19 @@ from typing import Any
 from sqlalchemy import Connection, Engine, NullPool, QueuePool, create_engine, event, insert, select
 from sqlalchemy.exc import DatabaseError, DBAPIError
 
-from ...errors import InvalidInput, StoreBusy, StoreDamaged, StoreError, StoreFull, StoreReadOnly, StoreTooNew
+from ...cancellation import checkpoint, current
+from ...errors import Cancelled, InvalidInput, RecollectError, StoreBusy, StoreDamaged, StoreError, StoreFull, StoreReadOnly, StoreTooNew
 from ...filters import glob_regex
 from ..sql.schema import VERSION, MetaRow, Table
+from .migrations import look_like_present, upgrade
 
 FILE = "recollect.db"
 BUSY_TIMEOUT_S = 30
 READERS = 8
+STEPS_PER_LOOK = 50_000
+"""How many steps of SQLite's machine a query runs between looks at whether somebody still waits for it: 2 to 3 ms. A long query is not
+slower for it by anything that can be measured, and one by key has a few hundred steps."""
+ROWS_PER_LOOK = 100
 
 
 class Database:
@@ -27,12 +33,13 @@ class Database:
 
     def __init__(self, folder: Path) -> None:
         self.path = folder / FILE
-        self.writable = os.access(folder, os.W_OK)
+        self.writable = os.access(folder, os.W_OK) and (not self.path.exists() or os.access(self.path, os.W_OK))
         self._changed = False
         with explained(folder):
             self._reader = _engine(self.path, readonly=not self.writable, autocommit=True)
             self._writer = _engine(self.path, readonly=False, autocommit=False)
-            self._check_version()
+            self._hasty_writer = _engine(self.path, readonly=False, autocommit=False, patient=False)
+            self.version = self._checked_version()
 
     @staticmethod
     def exists(folder: Path) -> bool:
@@ -57,7 +64,13 @@ class Database:
             connection.execute(insert(MetaRow), [{"name": "version", "value": str(VERSION)}])
         engine.dispose()
 
-    def _check_version(self) -> None:
+    def upgrade(self) -> None:
+        """Make a database of an older version one of this version. The caller holds the writer's lock."""
+        with self.change() as connection:
+            upgrade(connection)
+        self.version = self._checked_version()
+
+    def _checked_version(self) -> int:
         with self._reader.connect() as connection:
             version = connection.scalar(select(MetaRow.value).where(MetaRow.name == "version"))
         if version is None or not version.isdigit():
@@ -66,6 +79,7 @@ class Database:
             raise StoreTooNew(
                 f"{self.path} has store version {version}, this Recollect reads up to {VERSION}: install a newer Recollect to open it"
             )
+        return int(version)
 
     @contextmanager
     def read(self) -> Iterator[Connection]:
@@ -73,27 +87,36 @@ class Database:
             yield connection
 
     @contextmanager
-    def change(self) -> Iterator[Connection]:
-        """A transaction: committed when the block ends, rolled back when it raises."""
+    def change(self, *, patient: bool = True) -> Iterator[Connection]:
+        """A transaction: committed when the block ends, rolled back when it raises. An impatient one is of what may be lost: it
+        waits neither for another to end nor for the disk."""
         self._changed = True
-        with explained(self.path.parent), self._writer.begin() as connection:
+        with explained(self.path.parent), (self._writer if patient else self._hasty_writer).begin() as connection:
             yield connection
 
     def close(self) -> None:
         """Let go of the file. Where this store wrote, its log is folded in, unless another process is busy with it."""
         self._reader.dispose()
         self._writer.dispose()
+        self._hasty_writer.dispose()
         if self._changed:
             with suppress(sqlite3.OperationalError), closing(sqlite3.connect(self.path, timeout=0)) as connection:
                 connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
 
 
-def _engine(path: Path, *, readonly: bool, autocommit: bool) -> Engine:
+def _engine(path: Path, *, readonly: bool, autocommit: bool, patient: bool = True) -> Engine:
     def connect() -> sqlite3.Connection:
-        connection = _connect_readonly(path) if readonly else _connect(path)
+        if readonly:
+            connection = _connect_readonly(path)
+        else:
+            factory = _Reading if autocommit else sqlite3.Connection
+            connection = _connect(path, timeout_s=BUSY_TIMEOUT_S if patient else 0, factory=factory)
         connection.create_function("recollect_glob", 2, _glob, deterministic=True)
-        for pragma in _READONLY_PRAGMAS if readonly else _PRAGMAS:
+        for pragma in _READONLY_PRAGMAS if readonly else _PRAGMAS if patient else _HASTY_PRAGMAS:
             connection.execute(f"PRAGMA {pragma}")
+        if readonly:
+            look_like_present(connection)
+            connection.execute("PRAGMA query_only=ON")
         return connection
 
     if readonly:
@@ -105,9 +128,42 @@ def _engine(path: Path, *, readonly: bool, autocommit: bool) -> Engine:
     return engine
 
 
-def _connect(path: Path, options: str = "") -> sqlite3.Connection:
+class _Cursor(sqlite3.Cursor):
+    """Looks between rows whether somebody still waits for them: a row may have megabytes, and yet be few steps."""
+
+    def fetchone(self) -> Any:
+        checkpoint()
+        return super().fetchone()
+
+    def fetchall(self) -> list[Any]:
+        found: list[Any] = []
+        while some := super().fetchmany(ROWS_PER_LOOK):
+            checkpoint()
+            found += some
+        return found
+
+
+class _Reading(sqlite3.Connection):
+    """A connection whose queries end when nobody waits for them any more."""
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        self.set_progress_handler(_is_unwanted, STEPS_PER_LOOK)
+
+    def cursor(self, factory: Any = _Cursor) -> Any:
+        return super().cursor(factory)
+
+
+def _is_unwanted() -> bool:
+    """Asked on the thread that runs the query; a yes ends it."""
+    return current().cancelled
+
+
+def _connect(
+    path: Path, options: str = "", *, timeout_s: float = BUSY_TIMEOUT_S, factory: type[sqlite3.Connection] = _Reading
+) -> sqlite3.Connection:
     uri = path.absolute().as_uri() + options
-    return sqlite3.connect(uri, uri=True, timeout=BUSY_TIMEOUT_S, check_same_thread=False, isolation_level=None)
+    return sqlite3.connect(uri, uri=True, timeout=timeout_s, check_same_thread=False, isolation_level=None, factory=factory)
 
 
 def _connect_readonly(path: Path) -> sqlite3.Connection:
@@ -123,7 +179,8 @@ def _connect_readonly(path: Path) -> sqlite3.Connection:
 
 # FULL: an acknowledged write outlives a power cut. secure_delete: what was deleted is overwritten.
 _PRAGMAS = ("journal_mode=WAL", "synchronous=FULL", "secure_delete=ON", "cache_size=-65536", "mmap_size=268435456", "temp_store=MEMORY")
-_READONLY_PRAGMAS = ("query_only=ON", "cache_size=-65536", "temp_store=MEMORY")
+_HASTY_PRAGMAS = (*_PRAGMAS, "synchronous=NORMAL")
+_READONLY_PRAGMAS = ("cache_size=-65536", "temp_store=MEMORY")
 
 
 def _begin_immediate(connection: Connection) -> None:
@@ -149,9 +206,11 @@ def explained(folder: Path) -> Iterator[None]:
         raise InvalidInput(f"the text has a lone surrogate ({error.object[error.start]!r}), which is not a character: remove it") from error
 
 
-def _meaning(folder: Path, error: BaseException) -> StoreError:
+def _meaning(folder: Path, error: BaseException) -> RecollectError:
     code = getattr(error, "sqlite_errorname", "")
     text = str(error)
+    if code == "SQLITE_INTERRUPT":
+        return Cancelled("the work was cancelled")
     if code.startswith("SQLITE_FULL") or "disk is full" in text or code == "SQLITE_IOERR_WRITE":
         return StoreFull(f"no space left for {folder}: free some and run the same command again; nothing acknowledged is lost")
     if code.startswith(("SQLITE_READONLY", "SQLITE_CANTOPEN", "SQLITE_PERM")):

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator
 from sqlalchemy import Connection, delete, func, select
 
 from ...model import Finding, Space
-from ..sql.schema import ChunkRow, FieldRow, ItemRow, ScopeRow
+from ..sql.schema import CacheRow, ChunkRow, FieldRow, ItemRow, ScopeRow
 from . import text as text_index
 from . import vectors as vector_index
 from .derived import ScopeIndexes
@@ -34,10 +34,12 @@ def _truth(connection: Connection) -> Finding:
 
 
 def _orphans(connection: Connection, repair: bool) -> Finding:
-    """Rows of items that are not there."""
+    """Rows of items that are not there, and what the cache has of a content that an item does not have."""
     found: dict[str, int] = {}
-    for table in (FieldRow, ChunkRow):
+    for table in (FieldRow, ChunkRow, CacheRow):
         owner = select(ItemRow.id).where(ItemRow.scope == table.scope, ItemRow.id == table.item_id)
+        if table is CacheRow:
+            owner = owner.where(ItemRow.content_hash == CacheRow.content_hash)
         if count := connection.scalar(select(func.count()).select_from(table).where(~owner.exists())):
             found[table.__tablename__] = count
             if repair:

@@ -11,9 +11,10 @@ from urllib.parse import quote
 from sqlalchemy import Connection, func, select
 
 from ...model import Space, StoreStatus
-from ..sql.schema import VERSION, ChunkRow, EdgeRow, ItemRow, ScopeRow
+from ..sql.schema import ChunkRow, EdgeRow, ItemRow, MetaRow, ScopeRow
 from . import text as text_index
 from . import vectors as vector_index
+from .cache import ChunkCache
 from .derived import ScopeIndexes
 from .write import standing
 
@@ -23,7 +24,7 @@ def url_of(folder: Path) -> str:
     return f"sqlite:///{quote(str(folder), errors='surrogateescape')}"
 
 
-def describe(connection: Connection, folder: Path, indexes: ScopeIndexes) -> StoreStatus:
+def describe(connection: Connection, folder: Path, indexes: ScopeIndexes, cache: ChunkCache) -> StoreStatus:
     """How the scope of these indexes stands."""
 
     def count(table: Any, *conditions: Any) -> int:
@@ -34,7 +35,7 @@ def describe(connection: Connection, folder: Path, indexes: ScopeIndexes) -> Sto
     policy, applied = _indexes(indexes, space)
     return StoreStatus(
         url=url_of(folder),
-        version=VERSION,
+        version=int(connection.scalar(select(MetaRow.value).where(MetaRow.name == "version")) or 0),
         scope=scope,
         scopes=count(ScopeRow, select(ItemRow.id).where(ItemRow.scope == ScopeRow.scope).exists()),
         items=count(ItemRow, ItemRow.scope == scope),
@@ -44,6 +45,7 @@ def describe(connection: Connection, folder: Path, indexes: ScopeIndexes) -> Sto
         vector_index=policy,
         bytes_on_disk=_bytes_in(folder),
         pending=max(0, change - applied),
+        cache=cache.status(connection, scope),
     )
 
 

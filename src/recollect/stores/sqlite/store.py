@@ -5,27 +5,30 @@ from __future__ import annotations
 import asyncio
 import logging
 import threading
-from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
-from contextlib import contextmanager, nullcontext
+from contextlib import contextmanager, nullcontext, suppress
+from datetime import datetime
 from functools import partial
 from pathlib import Path
 from typing import Any, ParamSpec, TypeVar
 
 import numpy as np
-from sqlalchemy import Connection, func, select
+from sqlalchemy import Connection, select
 
-from ...errors import StoreBusy, StoreReadOnly
+from ...cancellation import checkpoint, in_pool, shielded, within
+from ...errors import Cancelled, StoreBusy, StoreReadOnly
 from ...filters import Filter
-from ...model import Batch, Chunk, Finding, Known, Passages, Ranking, Space, Stored, StoreStatus, Vector, Visit, Written
-from ...settings import VectorSettings
+from ...model import Batch, Finding, Known, Passages, Ranking, Space, Stored, StoreStatus, Vector, Visit, Written
+from ...settings import CacheSettings, VectorSettings
 from ...textquery import Node
 from ..sql import graph, rows
+from ..sql import passages as passage_rows
 from ..sql.facets import count_values, known_fields
-from ..sql.schema import ChunkRow, ItemRow, ScopeRow
-from ..sql.where import holds
+from ..sql.schema import VERSION, ItemRow, ScopeRow
 from . import text as text_index
 from . import vectors as vector_index
+from .cache import ChunkCache
 from .collect import Collector, Found
 from .database import Database, explained
 from .derived import ScopeIndexes
@@ -33,7 +36,7 @@ from .doctor import examine
 from .lock import WriterLock
 from .status import describe, url_of
 from .text import TextSettings
-from .write import Writer, active_space, pages, standing
+from .write import Writer, active_space, standing
 
 log = logging.getLogger(__name__)
 
@@ -45,7 +48,9 @@ DAMAGED = (text_index.Damaged, vector_index.Damaged)
 OPEN_SCOPES = 64
 """Scopes whose indexes are kept open, the last used ones: each has files, a map of them and an idle thread of Tantivy's."""
 A_FEW = 32
-"""Rows looked up by key on the caller's own thread: .5 ms for ten, where handing it to a thread and back takes .2 to .4."""
+"""Items looked up by key on the caller's own thread: .5 ms for ten, where handing it to a thread and back takes .2 to .4."""
+BRIEF_S = 0.01
+"""How long the caller's own thread may read: ten items of a megabyte take 65 ms, and their passages 290."""
 PAGE = 500
 """Items read at once by a scan."""
 
@@ -60,6 +65,7 @@ class SqliteStore:
         create: bool = True,
         text: TextSettings | None = None,
         vectors: VectorSettings | None = None,
+        cache: CacheSettings | None = None,
         lock_timeout_s: float = 30.0,
     ) -> None:
         self.folder = folder.absolute()
@@ -70,6 +76,7 @@ class SqliteStore:
         self._opening = threading.Lock()
         self._lock = WriterLock(self.folder / "lock")
         self._db = self._open(create)
+        self._cache = ChunkCache(self._db, self._lock, (cache or CacheSettings()).max_bytes)
         self._readers = ThreadPoolExecutor(READERS, thread_name_prefix="recollect-read")
         self._writer = ThreadPoolExecutor(1, thread_name_prefix="recollect-write")
         self._builder = ThreadPoolExecutor(1, thread_name_prefix="recollect-build")
@@ -82,7 +89,11 @@ class SqliteStore:
                 self.folder.mkdir(parents=True, exist_ok=True)
                 with self._lock.held(self._lock_timeout_s):
                     Database.create(self.folder)
-        return Database(self.folder)
+        database = Database(self.folder)
+        if database.version < VERSION and database.writable:
+            with explained(self.folder), self._lock.held(self._lock_timeout_s):
+                database.upgrade()
+        return database
 
     @property
     def url(self) -> str:
@@ -97,6 +108,7 @@ class SqliteStore:
     def _close(self) -> None:
         for pool in (self._readers, self._writer, self._builder):
             pool.shutdown()
+        self._cache.close()
         self._db.close()
 
     async def _run_writing(self, function: Callable[P, R], *args: P.args, **kwargs: P.kwargs) -> R:
@@ -104,7 +116,8 @@ class SqliteStore:
         return await asyncio.get_running_loop().run_in_executor(self._writer, lambda: function(*args, **kwargs))
 
     async def _run(self, function: Callable[P, R], *args: P.args, **kwargs: P.kwargs) -> R:
-        return await asyncio.get_running_loop().run_in_executor(self._readers, lambda: function(*args, **kwargs))
+        """Run on a thread that reads, until it is done or nobody waits for it any more. A write goes on to its end."""
+        return await in_pool(self._readers, function, *args, **kwargs)
 
     # Writing: one lock, one transaction, then the derived indexes catch up.
 
@@ -161,9 +174,28 @@ class SqliteStore:
             # The indexes first: a crash in between leaves a scope whose indexes are built anew, never ones of a scope that is gone.
             with self._writing(), self._db.change() as connection:
                 self._of(scope).remove()
-                return Writer(connection, scope, None).drop()
+                gone = Writer(connection, scope, None).drop()
+            self._cache.forget(scope)
+            return gone
 
         return await self._run_writing(remove)
+
+    # The chunk cache.
+
+    async def cached(self, scope: str, recipe: str, contents: Mapping[str, str], *, since: datetime | None = None) -> dict[str, bytes]:
+        read = partial(self._cache.look_up, scope=scope, recipe=recipe, contents=contents, since=since)
+        return await self._read_of(len(contents), read)
+
+    async def cache(self, scope: str, recipe: str, made: Mapping[str, tuple[str, bytes]], *, at: datetime) -> None:
+        # Not on the thread that writes, where it would wait for a write that is going on.
+        await self._run(self._cache.keep, scope, recipe, made, at)
+
+    async def clear_cache(self, scope: str) -> int:
+        def clear() -> int:
+            with self._writing(), self._db.change() as connection:
+                return self._cache.clear(connection, scope)
+
+        return await self._run_writing(clear)
 
     # The derived indexes.
 
@@ -221,13 +253,22 @@ class SqliteStore:
 
         A writer that is at work will do it itself: readers do not wait for it while there is something to search."""
         try:
-            with explained(self.folder), self._lock.held(0 if usable else self._lock_timeout_s):
+            with self._mending(0 if usable else self._lock_timeout_s):
                 space = active_space(connection)
                 indexes.mend(connection, space)
         except StoreBusy:
             if not usable:
                 raise
         return space
+
+    @contextmanager
+    def _mending(self, timeout_s: float) -> Iterator[None]:
+        """Mending an index, once begun, is for all who search it: it goes on when nobody waits for this search any more, or a
+        store whose every search is cut short would never be mended."""
+        with explained(self.folder), self._lock.held(timeout_s):
+            checkpoint()
+            with shielded():
+                yield
 
     def _check_mendable(self, damage: Exception) -> None:
         if not self._db.writable:
@@ -245,6 +286,13 @@ class SqliteStore:
         with self._db.read() as connection:
             return function(connection)
 
+    async def _read_of(self, items: int, function: Callable[[Connection], R]) -> R:
+        """Read what some items have: right here where they are few, but on a thread where that turns out to be much."""
+        if items <= A_FEW:
+            with suppress(Cancelled), within(BRIEF_S):
+                return self._look_up(function)
+        return await self._read(function)
+
     async def _read(self, function: Callable[[Connection], R]) -> R:
         def read() -> R:
             with self._db.read() as connection:
@@ -260,7 +308,7 @@ class SqliteStore:
                 return search(connection, indexes, space)
             except DAMAGED as damage:
                 self._check_mendable(damage)
-                with explained(self.folder), self._lock.held(self._lock_timeout_s):
+                with self._mending(self._lock_timeout_s):
                     space = active_space(connection)
                     indexes.rebuild(connection, space)
                 return search(connection, indexes, space)
@@ -294,62 +342,30 @@ class SqliteStore:
         return self._search(scope, search)
 
     async def get(self, scope: str, ids: Sequence[str]) -> list[Stored]:
-        def read(connection: Connection) -> list[Stored]:
-            found = (row for page in pages(ids) for row in connection.execute(rows.ITEMS_BY_ID, {"scope": scope, "ids": page}))
-            by_id = {entry.item.id: entry for entry in map(rows.stored, found)}
-            return [by_id[item_id] for item_id in dict.fromkeys(ids) if item_id in by_id]
-
-        return self._look_up(read) if len(ids) <= A_FEW else await self._read(read)
+        read = partial(rows.items, scope=scope, ids=ids)
+        return await self._read_of(len(ids), read)
 
     async def scan(self, scope: str, where: Filter | None = None) -> AsyncIterator[Stored]:
         after = ""
-        while page := await self._read(partial(self._page, scope, where, after)):
+        while page := await self._read(partial(rows.page_after, scope=scope, where=where, after=after, size=PAGE)):
             for entry in page:
                 yield entry
             after = page[-1].item.id
 
-    def _page(self, scope: str, where: Filter | None, after: str, connection: Connection) -> list[Stored]:
-        query = select(*rows.ITEM_COLUMNS).where(ItemRow.scope == scope, ItemRow.id > after, holds(where, scope, per_row=True))
-        return [rows.stored(row) for row in connection.execute(query.order_by(ItemRow.id).limit(PAGE))]
-
-    async def chunks(self, scope: str, ids: Sequence[str]) -> dict[str, tuple[Chunk, ...]]:
-        def read(connection: Connection) -> dict[str, tuple[Chunk, ...]]:
-            found: dict[str, list[Chunk]] = {}
-            if space := active_space(connection):
-                for page in pages(ids):
-                    for row in connection.execute(rows.CHUNKS_BY_ITEM, {"scope": scope, "space": space.id, "ids": page}):
-                        found.setdefault(row[0], []).append(rows.chunk(row))
-            return {item_id: tuple(chunks) for item_id, chunks in found.items()}
-
-        return self._look_up(read) if len(ids) <= A_FEW else await self._read(read)
+    async def passages_of(
+        self, scope: str, ids: Sequence[str], *, space: Space | None = None, contents: Mapping[str, str] | None = None
+    ) -> dict[str, Passages]:
+        read = partial(passage_rows.passages_of, scope=scope, ids=ids, space=space, contents=contents)
+        return await self._read_of(len(ids), read)
 
     async def passages(self, scope: str, content_hashes: Sequence[str], space: Space) -> dict[str, Passages]:
-        def read(connection: Connection) -> dict[str, Passages]:
-            found: dict[str, Passages] = {}
-            for page in pages(content_hashes):
-                found |= rows.passages_of(connection, scope, page, space)
-            return found
-
-        return await self._read(read)
+        return await self._read(lambda connection: passage_rows.passages_of_contents(connection, scope, content_hashes, space))
 
     async def without_passages(self, scope: str, space: Space, limit: int) -> list[Stored]:
-        def read(connection: Connection) -> list[Stored]:
-            has = select(ChunkRow.item_id).where(ChunkRow.scope == scope, ChunkRow.space == space.id, ChunkRow.item_id == ItemRow.id)
-            query = select(*rows.ITEM_COLUMNS).where(ItemRow.scope == scope, ~ItemRow.blank, ~has.exists())
-            return [rows.stored(row) for row in connection.execute(query.order_by(ItemRow.id).limit(limit))]
-
-        return await self._read(read)
+        return await self._read(lambda connection: passage_rows.without_passages(connection, scope, space, limit))
 
     async def known(self, scope: str, source: str, under: str) -> dict[str, Known]:
-        def read(connection: Connection) -> dict[str, Known]:
-            query = select(*rows.KNOWN_COLUMNS).where(ItemRow.scope == scope, ItemRow.source == source, ItemRow.source_ref.is_not(None))
-            if under:
-                folder = under.rstrip("/") + "/"
-                inside = func.substr(ItemRow.source_ref, 1, len(folder)) == folder
-                query = query.where((ItemRow.source_ref == under) | inside)
-            return {entry.source_ref: entry for entry in map(rows.known, connection.execute(query.order_by(ItemRow.id.desc())))}
-
-        return await self._read(read)
+        return await self._read(lambda connection: rows.known(connection, scope, source, under))
 
     async def scopes(self) -> list[str]:
         filled = select(ItemRow.id).where(ItemRow.scope == ScopeRow.scope).exists()
@@ -365,7 +381,7 @@ class SqliteStore:
         return await self._read(lambda connection: graph.walk(connection, scope, starts, hops=hops, fan_out=fan_out, types=types))
 
     async def status(self, scope: str) -> StoreStatus:
-        return await self._read(lambda connection: describe(connection, self.folder, self._of(scope)))
+        return await self._read(lambda connection: describe(connection, self.folder, self._of(scope), self._cache))
 
     async def doctor(self, *, repair: bool) -> list[Finding]:
         def look() -> list[Finding]:

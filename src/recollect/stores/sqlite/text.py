@@ -21,6 +21,7 @@ from pathlib import Path
 from tantivy import Document, Index, IndexWriter, Occur, Query, Schema, SchemaBuilder, Searcher
 
 from ...analysis import edition, terms
+from ...cancellation import checkpoint
 from ...errors import StoreBusy
 from ...matching import Parts
 from ...textquery import Node
@@ -370,6 +371,7 @@ def _search(state: _State, query: Query, k: int, allowed: Collection[int] | None
 
 def _fetch(state: _State, query: Query, k: int, limit: int, keep: Collection[int] | None = None) -> tuple[list[tuple[int, float]], bool]:
     """What the first hits give, and whether no further hit belongs to it: Tantivy orders ties by segment, which is history."""
+    checkpoint()
     docs = state.searcher.num_docs
     limit = max(1, min(limit, docs))
     hits = state.searcher.search(query, limit, count=False).hits

@@ -12,11 +12,13 @@ from sqlalchemy.dialects.sqlite import insert as upsert
 from ...errors import InvalidInput, ModelMismatch
 from ...model import Batch, Entry, Passages, Space, Written
 from ..sql import rows
-from ..sql.schema import ChunkRow, EdgeRow, FieldRow, ItemRow, MetaRow, ScopeRow, SpaceRow, TombstoneRow
+from ..sql.passages import chunk_rows
+from ..sql.rows import pages
+from ..sql.schema import CacheRow, ChunkRow, EdgeRow, FieldRow, ItemRow, MetaRow, ScopeRow, SpaceRow, TombstoneRow
 
 LAST_CHANGE = "last_change"
 OF_AN_ITEM = (FieldRow, ChunkRow)
-"""Tables with rows of an item, which go with it."""
+"""Tables with rows of a version of an item, which go with it. What the cache has is of its content, and may stay longer."""
 
 
 _ACTIVE = select(SpaceRow.model, SpaceRow.dim, SpaceRow.chunker).where(SpaceRow.active)
@@ -72,6 +74,8 @@ class Writer:
         gone = [item_id for item_id in dict.fromkeys(batch.delete) if item_id in present and item_id not in entries]
         seqs = {item_id: self._next() for item_id in fresh}
         self._bury({item_id: present[item_id].seq for item_id in (*fresh, *gone) if item_id in present}, seqs)
+        recut = [item_id for item_id in fresh if item_id in present and fresh[item_id].item.content_hash != present[item_id].content_hash]
+        self._forget_cached([*recut, *gone])
         self._insert(fresh, seqs, revisions)
         self._cut(gone)
         self._link(batch)
@@ -146,13 +150,17 @@ class Writer:
             for table in OF_AN_ITEM:
                 self._connection.execute(delete(table).where(table.scope == self._scope, table.item_id.in_(page)))
 
+    def _forget_cached(self, ids: Sequence[str]) -> None:
+        for page in pages(ids):
+            self._connection.execute(delete(CacheRow).where(CacheRow.scope == self._scope, CacheRow.item_id.in_(page)))
+
     def _insert(self, fresh: Mapping[str, Entry], seqs: Mapping[str, int], revisions: Mapping[str, str]) -> None:
         items = [rows.item_row(entry, seqs[item_id], revisions[item_id]) for item_id, entry in fresh.items()]
         fields = [row for entry in fresh.values() for row in rows.field_rows(entry.item)]
         chunks: list[dict[str, Any]] = []
         for item_id, entry in fresh.items():
             if entry.passages and self._space:
-                chunks.extend(rows.chunk_rows(self._scope, item_id, self._space, entry.passages))
+                chunks.extend(chunk_rows(self._scope, item_id, self._space, entry.passages))
         for table, found in ((ItemRow, items), (FieldRow, fields), (ChunkRow, chunks)):
             if found:
                 self._connection.execute(insert(table), found)
@@ -197,7 +205,7 @@ class Writer:
                 own = (ChunkRow.scope == self._scope, ChunkRow.space == self._space.id, ChunkRow.item_id == item_id)
                 self._connection.execute(delete(ChunkRow).where(*own))
                 if found.chunks:
-                    self._connection.execute(insert(ChunkRow), rows.chunk_rows(self._scope, item_id, self._space, found))
+                    self._connection.execute(insert(ChunkRow), chunk_rows(self._scope, item_id, self._space, found))
 
     def check_complete(self) -> None:
         """Refuse a space that some item has no passages in yet."""
@@ -220,7 +228,7 @@ class Writer:
     def drop(self) -> int:
         """Remove the scope."""
         gone = self._connection.scalar(select(func.count()).select_from(ItemRow).where(ItemRow.scope == self._scope)) or 0
-        for table in (*OF_AN_ITEM, EdgeRow, TombstoneRow, ItemRow, ScopeRow):
+        for table in (*OF_AN_ITEM, CacheRow, EdgeRow, TombstoneRow, ItemRow, ScopeRow):
             self._connection.execute(delete(table).where(table.scope == self._scope))
         if self._connection.scalar(select(ChunkRow.item_id).limit(1)) is None:
             self._connection.execute(delete(SpaceRow))
@@ -234,6 +242,10 @@ def refuse_misfits(item_id: str, passages: Passages, space: Space) -> None:
         raise InvalidInput(
             f"the vectors of item {item_id!r} must be finite and of shape {shape}, not {passages.vectors.shape}: embed it again"
         )
+    if len(passages.words) not in (0, len(passages.chunks)):
+        raise InvalidInput(
+            f"item {item_id!r} has words for {len(passages.words)} of its {len(passages.chunks)} chunks: give them for all or none"
+        )
 
 
 def mismatch(active: Space, other: Space) -> ModelMismatch:
@@ -242,8 +254,3 @@ def mismatch(active: Space, other: Space) -> ModelMismatch:
         f"the store was filled by {active.model!r} ({active.chunker}), not by {other.model!r} ({other.chunker}): "
         f"use that model, or move the store with `recollect index --reembed`"
     )
-
-
-def pages(ids: Sequence[str], size: int = 10_000) -> list[Sequence[str]]:
-    """The ids in pieces small enough for one statement."""
-    return [ids[begin : begin + size] for begin in range(0, len(ids), size)]

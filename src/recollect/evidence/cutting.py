@@ -1,0 +1,113 @@
+"""Cuts items into chunks and makes what they are found by: a vector and the words of each. The same at ingest and at query time."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Final
+
+import numpy as np
+
+from ..cancellation import checkpoint
+from ..errors import InvalidInput
+from ..model import Chunk, Item, Passages, Space, Vector
+from ..ports import Embedder, SupportsContextualVectors, TokenCounter
+from ..prefs import ChunkingPrefs
+from .chunkers import ChunkerRegistry, ChunkSettings, passage_text
+from .words import words_of
+
+NO_MODEL: Final = "none"
+BATCH_TEXTS: Final = 256
+"""Texts embedded at once: enough for every core, few enough that an embedder which knows no way to stop is not far from its end."""
+HEADER_TOKENS: Final = 54
+"""Room that title and headings of a chunk may take of what a model reads: 200 characters are rarely more."""
+
+
+@dataclass(frozen=True, slots=True)
+class Cutter:
+    """How passages are made: by these chunk settings and this model, after which a vector space is named."""
+
+    settings: ChunkSettings
+    tokens: TokenCounter
+    embedder: Embedder | None
+    chunkers: ChunkerRegistry
+    contextual: bool = False
+    """Whether a chunk's vector knows the rest of its item (token vectors of the whole text, averaged over the chunk)."""
+
+    @property
+    def space(self) -> Space:
+        chunker = self.chunkers.recipe_id(self.settings)
+        if self.embedder is None:
+            return Space(NO_MODEL, 0, chunker)
+        model = self._contextual_embedder.contextual_id if self.contextual else self.embedder.model_id
+        return Space(model, self.embedder.dim, chunker)
+
+    @property
+    def _contextual_embedder(self) -> SupportsContextualVectors:
+        if not isinstance(self.embedder, SupportsContextualVectors):
+            model = self.embedder.model_id if self.embedder else NO_MODEL
+            raise InvalidInput(f"chunking.pooling is 'contextual': the model {model!r} gives no vectors of tokens, so use 'plain'")
+        return self.embedder
+
+    def cut(self, item: Item) -> tuple[Chunk, ...]:
+        return self.chunkers.chunk(item, self.tokens, self.settings)
+
+    def texts(self, item: Item, chunks: Sequence[Chunk]) -> list[str]:
+        """What each chunk is embedded as."""
+        return [passage_text(item, each, include_headers=self.settings.include_headers) for each in chunks]
+
+    def passages(self, cut: Sequence[tuple[Item, tuple[Chunk, ...]]]) -> list[Passages]:
+        """The passages of items that have been cut. Blocks for as long as the model takes."""
+        if self.contextual:
+            return [
+                Passages(chunks, self._contextual(item, chunks), tuple(map(words_of, self.texts(item, chunks)))) for item, chunks in cut
+            ]
+        texts = [self.texts(item, chunks) for item, chunks in cut]
+        vectors, words = self.made_of([text for own in texts for text in own])
+        ends = np.cumsum([len(own) for own in texts]).tolist()
+        return [
+            Passages(chunks, vectors[begin:end], tuple(words[begin:end]))
+            for (_, chunks), begin, end in zip(cut, [0, *ends], ends, strict=False)
+        ]
+
+    def made_of(self, texts: Sequence[str]) -> tuple[Vector, list[bytes]]:
+        """A vector for each text, of no numbers where there is no model, and its words. Vectors are rounded as a store keeps them, so
+        that one that was kept and one that is new are the same."""
+        parts = [np.empty((0, self.space.dim), np.float32)]
+        for begin in range(0, len(texts), BATCH_TEXTS):
+            checkpoint()
+            batch = texts[begin : begin + BATCH_TEXTS]
+            parts.append(self.embedder.embed(batch) if self.embedder else np.empty((len(batch), 0), np.float32))
+        return _rounded(np.concatenate(parts)), [words_of(text) for text in texts]
+
+    def _contextual(self, item: Item, chunks: Sequence[Chunk]) -> Vector:
+        return _rounded(self._contextual_embedder.embed_spans(item.text, [(each.start, each.end) for each in chunks]))
+
+
+def _rounded(vectors: Vector) -> Vector:
+    return vectors.astype(np.float16).astype(np.float32)
+
+
+@dataclass(frozen=True, slots=True)
+class Reader:
+    """What items are read with: a token counter, a model where there is one, chunkers, and how large chunks are by default."""
+
+    tokens: TokenCounter
+    embedder: Embedder | None
+    chunkers: ChunkerRegistry
+    chunk_tokens: int
+
+    def cutter(self, chunking: ChunkingPrefs | None = None, *, with_vectors: bool = True) -> Cutter:
+        """How items are cut where this is asked for; by default as at ingest. A chunk is never longer than the model reads."""
+        asked = chunking or ChunkingPrefs()
+        contextual = asked.pooling == "contextual" and with_vectors
+        if contextual and asked.strategy == "precomputed":
+            raise InvalidInput("chunking.pooling is 'contextual': what was cut at ingest is 'plain', so ask for the strategy 'late'")
+        embedder = self.embedder if with_vectors else None
+        size = asked.max_chunk_tokens or self.chunk_tokens
+        if embedder and not contextual:
+            size = min(size, max(1, embedder.max_tokens - (HEADER_TOKENS if asked.include_headers else 0)))
+        settings = ChunkSettings(
+            max_tokens=size, overlap_tokens=asked.overlap_tokens or 0, chunker=asked.chunker_id, include_headers=asked.include_headers
+        )
+        return Cutter(settings, self.tokens, embedder, self.chunkers, contextual)

@@ -1,0 +1,106 @@
+"""Who asks, and how long they wait: the context of one request, and work that ends with it."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Coroutine
+from contextlib import suppress
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from typing import Any, Final, TypeVar
+
+from .cancellation import Cancellation
+from .errors import Cancelled, DeadlineExceeded, InvalidInput, Stopped
+
+R = TypeVar("R")
+
+MAX_SCOPE_CHARS: Final = 256
+
+
+def now() -> datetime:
+    """The clock of this machine."""
+    return datetime.now(UTC)
+
+
+def check_scope(scope: str) -> None:
+    """Refuse what cannot name a scope."""
+    if not isinstance(scope, str) or not scope.strip() or len(scope) > MAX_SCOPE_CHARS:
+        raise InvalidInput(f"the scope is {scope!r:.80}: give a name of 1 to {MAX_SCOPE_CHARS} characters")
+
+
+@dataclass(frozen=True, slots=True)
+class RequestContext:
+    """One request: whose material it is about, what it is called, and until when somebody waits for its answer."""
+
+    scope: str
+    request_id: str = ""
+    clock: Callable[[], datetime] = now
+    deadline: datetime | None = None
+    cancellation: Cancellation = field(default_factory=Cancellation)
+
+    def __post_init__(self) -> None:
+        check_scope(self.scope)
+        if self.deadline is not None and (not isinstance(self.deadline, datetime) or self.deadline.utcoffset() is None):
+            raise InvalidInput(
+                f"the deadline is {self.deadline!r:.80}: give a time with its zone, such as datetime.now(UTC) + timedelta(seconds=2)"
+            )
+
+    def remaining_s(self) -> float | None:
+        """The seconds that are left, by the request's clock: 0 once it is late, None where there is no deadline."""
+        return None if self.deadline is None else max(0.0, (self.deadline - self.clock()).total_seconds())
+
+
+async def guarded(ctx: RequestContext, work: Coroutine[Any, Any, R]) -> R:
+    """The result of the work, unless the request is cancelled or late before it is there: then the work is cancelled, and the
+    caller goes on at once, whatever the work still does to come to its end."""
+    remaining = ctx.remaining_s()
+    if ctx.cancellation.cancelled or remaining == 0:
+        work.close()
+        raise _cancelled(ctx) if ctx.cancellation.cancelled else _late(ctx)
+    loop = asyncio.get_running_loop()
+    stopped: asyncio.Future[Stopped] = loop.create_future()
+
+    def stop(reason: Stopped) -> None:
+        if not stopped.done():
+            stopped.set_result(reason)
+
+    def stop_from_any_thread() -> None:
+        with suppress(RuntimeError):  # The loop may have ended since.
+            loop.call_soon_threadsafe(stop, _cancelled(ctx))
+
+    timer = None if remaining is None else loop.call_later(remaining, stop, _late(ctx))
+    task = loop.create_task(work)
+    _UNDER_WAY.add(task)
+    task.add_done_callback(_ended)
+    try:
+        with ctx.cancellation.telling(stop_from_any_thread):
+            await asyncio.wait((task, stopped), return_when=asyncio.FIRST_COMPLETED)
+        if task.done():
+            return task.result()
+        raise stopped.result()
+    finally:
+        task.cancel()
+        if timer is not None:
+            timer.cancel()
+
+
+_UNDER_WAY: Final[set[asyncio.Task[Any]]] = set()
+"""Work that has not ended: a loop alone does not keep its tasks, and this one may have nobody left who waits for it."""
+
+
+def _ended(task: asyncio.Task[Any]) -> None:
+    _UNDER_WAY.discard(task)
+    if not task.cancelled():
+        task.exception()  # Looked at, so that nobody is told of an error that nobody waits for.
+
+
+def _cancelled(ctx: RequestContext) -> Cancelled:
+    return Cancelled(f"the request{_name(ctx)} was cancelled")
+
+
+def _late(ctx: RequestContext) -> DeadlineExceeded:
+    return DeadlineExceeded(f"the request{_name(ctx)} was not answered by its deadline, {ctx.deadline}: give it more time")
+
+
+def _name(ctx: RequestContext) -> str:
+    return f" {ctx.request_id!r}" if ctx.request_id else ""

@@ -1,0 +1,36 @@
+"""The Retriever over a store and a model: takes a request, understands it, and lets nothing go on once nobody waits for it."""
+
+from __future__ import annotations
+
+from . import pipeline
+from .contracts import RetrievalBundle
+from .evidence.cutting import Reader
+from .ports import Store
+from .prefs import RetrievalPrefs
+from .profiles import Profile, adjusted, named
+from .request import RequestContext, guarded
+from .settings import SearchSettings
+from .understand import understand
+
+
+class HybridRetriever:
+    """Searches by words and by meaning, of whichever scope the request names. It emits nothing and keeps nothing of a request."""
+
+    def __init__(self, store: Store, reader: Reader, options: SearchSettings | None = None) -> None:
+        self._store = store
+        self._reader = reader
+        self._options = options or SearchSettings()
+
+    async def search(self, ctx: RequestContext, prefs: RetrievalPrefs) -> RetrievalBundle:
+        """The candidates and the evidence for a question. Ends with `Cancelled` or `DeadlineExceeded` as soon as the request does."""
+        plan = understand(prefs, scope=ctx.scope, profile=self._profile(prefs.profile))
+        return await guarded(ctx, pipeline.search(self._store, self._reader, plan, ctx.clock))
+
+    def _profile(self, name: str | None) -> Profile:
+        """What is set goes with the profile that is set: another one that is asked for has its own numbers."""
+        options = self._options
+        profile = named(name or options.profile)
+        if profile.name != options.profile:
+            return profile
+        numbers = ("weights", "blend", "normalize", "rrf_k", "depth")
+        return adjusted(profile, **{number: getattr(options, number) for number in numbers})

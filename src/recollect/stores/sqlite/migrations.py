@@ -1,0 +1,52 @@
+"""How the database of an older version becomes one of this version, and how it is read where it may not be changed.
+
+A step is history: it makes what its version had, whatever the tables look like today."""
+
+from __future__ import annotations
+
+import sqlite3
+from typing import Final
+
+from sqlalchemy import Connection, select, update
+
+from ..sql.schema import VERSION, MetaRow
+
+STEPS: Final[dict[int, tuple[str, ...]]] = {
+    2: (
+        "ALTER TABLE chunks ADD COLUMN words BLOB",
+        "ALTER TABLE scopes ADD COLUMN cache_hits BIGINT DEFAULT 0 NOT NULL",
+        "ALTER TABLE scopes ADD COLUMN cache_misses BIGINT DEFAULT 0 NOT NULL",
+        "CREATE TABLE chunk_cache (scope VARCHAR NOT NULL, item_id VARCHAR NOT NULL, recipe VARCHAR NOT NULL,"
+        " content_hash VARCHAR NOT NULL, created_at DATETIME NOT NULL, used BIGINT NOT NULL, bytes INTEGER NOT NULL,"
+        " data BLOB NOT NULL, PRIMARY KEY (scope, item_id, recipe))",
+        "CREATE INDEX chunk_cache_by_use ON chunk_cache (used, bytes)",
+    ),
+}
+"""What leads to a version from the one before it."""
+
+SEEN_AS: Final[dict[str, tuple[str, ...]]] = {
+    "1": (
+        "CREATE TEMP VIEW chunks AS SELECT *, NULL AS words FROM main.chunks",
+        "CREATE TEMP VIEW scopes AS SELECT *, 0 AS cache_hits, 0 AS cache_misses FROM main.scopes",
+        "CREATE TEMP TABLE chunk_cache (scope, item_id, recipe, content_hash, created_at, used, bytes, data)",
+    ),
+}
+"""What makes a database of an older version look like one of this version to a connection that only reads."""
+
+
+def upgrade(connection: Connection) -> None:
+    """Take every step that is missing. The caller holds the writer's lock, and all of it is one transaction."""
+    version = int(connection.scalar(select(MetaRow.value).where(MetaRow.name == "version")) or VERSION)
+    if version >= VERSION:
+        return
+    for step in range(version + 1, VERSION + 1):
+        for statement in STEPS[step]:
+            connection.exec_driver_sql(statement)
+    connection.execute(update(MetaRow).where(MetaRow.name == "version").values(value=str(VERSION)))
+
+
+def look_like_present(connection: sqlite3.Connection) -> None:
+    """Let a connection that only reads see what a database of an older version would hold if it were of this one."""
+    version = connection.execute("SELECT value FROM meta WHERE name = 'version'").fetchone()
+    for statement in SEEN_AS.get(version[0], ()) if version else ():
+        connection.execute(statement)
