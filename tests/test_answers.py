@@ -168,8 +168,8 @@ PARAMS = {
     "profile": "documents",
 }
 TIMING = {
-    "text": 3.0,
     "embed": 2.0,
+    "text": 3.0,
     "vector": 1.0,
     "fuse": 0.14,
     "cut": 7.0,

@@ -84,12 +84,12 @@ def test_prefs_come_back_from_their_own_dump(build: Callable[[dict[str, Any]], R
         ({"vector": {"query_vector": []}}, "vector.query_vector is []: give numbers that are not all 0"),
         ({"vector": {"query_vector": [1, "2"]}}, "vector.query_vector.1 is '2': give a number"),
         ({"scoring": {"w_text": 0, "w_vec": 0.0}}, "scoring.w_text and scoring.w_vec are both 0: give one of them more"),
-        ({"scoring": {"w_text": True}}, "scoring.w_text is True: give a number, at least 0"),
+        ({"scoring": {"w_text": True}}, "scoring.w_text is True: give a number, 0 to 1000000"),
         ({"scoring": {"blend": "sum"}}, "scoring.blend is 'sum': use rrf or linear"),
         ({"scoring": {"depth": 10_001}}, "scoring.depth is 10001: give 1 to 10000"),
         ({"chunking": {"max_chunk_tokens": 15}}, "chunking.max_chunk_tokens is 15: give at least 16"),
-        ({"cache": {"ttl_seconds": 0}}, "cache.ttl_seconds is 0: give more than 0"),
-        ({"snippet": {"max_chars": 0.5}}, "snippet.max_chars is 0.5: give a whole number, at least 1"),
+        ({"cache": {"ttl_seconds": 0}}, "cache.ttl_seconds is 0: give more than 0 and at most 1000000000"),
+        ({"snippet": {"max_chars": 0.5}}, "snippet.max_chars is 0.5: give a whole number, 1 to 1000000"),
         ({"fts": {"mode": "webb", "config": 7}, "top_k_items": 3}, "fts.mode is 'webb': use web, any, plain, phrase or strict"),
     ],
     ids=str,
@@ -105,7 +105,7 @@ def test_what_is_wrong_is_told_in_one_line(build: Callable[[dict[str, Any]], Ret
 def test_a_number_that_is_not_finite_is_refused(number: float) -> None:
     with pytest.raises(InvalidInput, match=r"^vector\.query_vector\.1 is (nan|inf): give a finite number$"):
         VectorPrefs(query_vector=[1.0, number])
-    with pytest.raises(InvalidInput, match=r"^scoring\.w_vec is (nan|inf): give a finite number, at least 0$"):
+    with pytest.raises(InvalidInput, match=r"^scoring\.w_vec is (nan|inf): give a finite number, 0 to 1000000$"):
         RetrievalPrefs.model_validate({"query_text": "x", "scoring": {"w_vec": number}})
 
 

@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import asyncio
 import json
+import os
+import subprocess
+import sys
 from collections.abc import Awaitable, Callable, Iterator, Sequence
 from datetime import UTC, datetime, timedelta
 from itertools import pairwise
@@ -16,7 +19,7 @@ import pytest
 from recollect import InvalidInput, Item, Library, RetrievalBundle, RetrievalPrefs
 from recollect.cancellation import Cancellation
 from recollect.embed import open_embedder
-from recollect.errors import Cancelled, DeadlineExceeded
+from recollect.errors import Cancelled, DeadlineExceeded, StoreError
 from recollect.model import Vector
 from recollect.ports import Embedder, Retriever
 from recollect.request import RequestContext
@@ -243,7 +246,7 @@ def test_a_callers_own_vector_is_searched_by(ask: Asked, model: Embedder) -> Non
     bundle = ask("zzz", vector={"embed_query": False, "query_vector": vector}, scoring={"w_text": 0, "w_vec": 1})
     assert ids(bundle)[0] == "menu"
     assert ask.embedder.questions == []
-    with pytest.raises(InvalidInput, match=r"shape \(2,\)"):
+    with pytest.raises(InvalidInput, match=r"vector.query_vector has 2 numbers: .* vectors of 384"):
         ask("zzz", vector={"query_vector": [1.0, 2.0]})
 
 
@@ -383,8 +386,39 @@ def test_contextual_vectors_know_the_document(place: Path, model: Embedder) -> N
 def test_a_model_without_token_vectors_says_so(ask: Asked) -> None:
     with pytest.raises(InvalidInput, match=r"chunking.pooling is 'contextual': the model .* gives no vectors of tokens"):
         ask(chunking={"pooling": "contextual"})
+
+
+def test_contextual_vectors_are_never_those_of_the_index(place: Path, model: Embedder) -> None:
+    library = Library.open(place, embedder=model, options=Settings())
+    prefs = {"query_text": "backups", "chunking": {"pooling": "contextual"}, "cache": {"use_chunk_cache": False}, "debug": True}
+    counts = asyncio.run(library.retriever.search(RequestContext("default"), prefs)).stats.counts  # type: ignore[arg-type]
+    assert counts["chunks_from_index"] == 0 < counts["chunks_embedded"]
     with pytest.raises(InvalidInput, match="ask for the strategy 'late'"):
-        ask(chunking={"pooling": "contextual", "strategy": "precomputed"})
+        asyncio.run(library.search("x", chunking={"pooling": "contextual", "strategy": "precomputed"}))
+    asyncio.run(library.close())
+
+
+def test_chunks_side_by_side_are_one_piece_unless_their_size_is_asked_for(model: Embedder, tmp_path: Path) -> None:
+    text = "\n\n".join(f"Backups of server {n} are encrypted with a key that is kept in vault number {n}." for n in range(40))
+    options = Settings.model_validate({"ingest": {"chunk_tokens": 100}})
+    with Library.open(tmp_path / "store", embedder=model, options=options).sync() as library:
+        library.add_text(text, item_id="note")
+        joined = library.search("encrypted backups", chunks=4, chunks_per_item=4).evidence
+        apart = library.search("encrypted backups", chunks=4, chunks_per_item=4, chunking={"max_chunk_tokens": 100}).evidence
+    assert max(each.token_count or 0 for each in apart) <= 100 < max(each.token_count or 0 for each in joined) <= 350
+    for each in joined:
+        assert each.text == text[each.start_idx : each.end_idx]
+        assert each.anchors is not None
+        assert text.splitlines()[each.anchors.line_end - 1] == each.text.splitlines()[-1]
+
+
+def test_a_chunk_is_never_longer_than_the_model_reads(ask: Asked) -> None:
+    bundle = ask(chunking={"max_chunk_tokens": 100_000, "overlap_tokens": 400}, debug=True)
+    assert bundle.stats.params["chunker"] == "auto-2/max=456/overlap=228"
+
+
+def test_the_depth_is_how_many_hits_a_route_is_asked_for(ask: Asked) -> None:
+    assert ask("backups keys soup", top_k_items=1, scoring={"depth": 2}, debug=True).stats.counts["vector"] == 2
 
 
 # The cache.
@@ -465,6 +499,49 @@ def test_a_damaged_entry_is_not_believed(ask: Asked) -> None:
     assert ask(chunking=SMALL).model_dump_json() == good.model_dump_json()
 
 
+def test_chunks_cut_by_another_models_tokens_are_not_taken_for_ones_own(place: Path, model: Embedder) -> None:
+    """Where no vectors are made, the chunks still depend on whose tokens are counted."""
+
+    class Letters:
+        def starts(self, text: str) -> Any:
+            return np.arange(len(text), dtype=np.int64)
+
+    def spans_by(embedder: Stub, **cache: bool) -> list[tuple[str, int | None, int | None]]:
+        library = Library.open(place, embedder=embedder, options=Settings())
+        prefs = RetrievalPrefs(query_text="backups", scoring={"w_text": 1, "w_vec": 0}, chunking=SMALL, cache=cache)  # type: ignore[arg-type]
+        bundle = asyncio.run(library.retriever.search(RequestContext("default", clock=lambda: AT), prefs))
+        asyncio.run(library.close())
+        return spans(bundle)
+
+    other = Stub(model)
+    other.model_id, other.tokens = "letters", Letters()
+    alone = spans_by(other, use_chunk_cache=False, write_chunk_cache=False)
+    own = spans_by(Stub(model))
+    assert spans_by(other) == alone != own
+
+
+def test_content_that_changes_during_a_search_is_not_cut_by_the_chunks_of_the_new_one(model: Embedder, tmp_path: Path) -> None:
+    before, after = "Backups are made at night. " * 30, "Soup."
+    library = Library.open(tmp_path / "store", embedder=model, options=Settings())
+
+    async def body() -> RetrievalBundle:
+        await library.add_text(before, item_id="note")
+        original = library.store.get
+
+        async def get_then_change(scope: str, ids: Sequence[str]) -> Any:
+            found = await original(scope, ids)
+            library.store.get = original  # type: ignore[method-assign]
+            await library.add_text(after, item_id="note")
+            return found
+
+        library.store.get = get_then_change  # type: ignore[method-assign]
+        return await library.search("backups at night")
+
+    found = asyncio.run(body())
+    assert "".join(each.text for each in found.evidence).count("Backups are made at night.") == 30
+    asyncio.run(library.close())
+
+
 # Snippets.
 
 
@@ -502,8 +579,102 @@ def test_concurrent_questions_give_the_same_bytes(ask: Asked) -> None:
     assert {bundle.model_dump_json() for bundle in ask.run(together)} == {alone}
 
 
+def test_another_process_gives_the_same_bytes(place: Path, ask: Asked) -> None:
+    script = (
+        "import asyncio, sys; from datetime import UTC, datetime; from recollect import *; from recollect.settings import Settings\n"
+        "library = Library.open(sys.argv[1], options=Settings())\n"
+        "ctx = RequestContext('default', clock=lambda: datetime(2026, 3, 1, 12, tzinfo=UTC))\n"
+        "prefs = RetrievalPrefs(query_text='how are backups encrypted?', chunking={'max_chunk_tokens': 40})\n"
+        "sys.stdout.write(asyncio.run(library.retriever.search(ctx, prefs)).model_dump_json())\n"
+    )
+    expected = ask(chunking=SMALL).model_dump_json()
+    environ = {**os.environ, "PYTHONHASHSEED": "7"}
+    assert subprocess.run([sys.executable, "-c", script, place], capture_output=True, text=True, check=True, env=environ).stdout == expected
+
+
 def test_a_scope_sees_only_its_own(ask: Asked) -> None:
     assert ask(ctx=RequestContext("somebody-else")).candidates == []
+
+
+# What is wrong.
+
+
+@pytest.mark.parametrize(
+    ("vector", "told"),
+    [([1.0, 2.0], "has 2 numbers"), ([0.0] * 384, "not all 0"), ([float("nan")] * 384, "finite")],
+    ids=["short", "zero", "nan"],
+)
+def test_a_vector_that_cannot_be_searched_by(ask: Asked, vector: list[float], told: str) -> None:
+    with pytest.raises(InvalidInput, match=told):
+        ask(vector={"query_vector": vector})
+
+
+@pytest.mark.parametrize("size", [1e-320, 1e-30, 1.0, 1e300])
+def test_the_length_of_a_callers_vector_does_not_matter(ask: Asked, model: Embedder, size: float) -> None:
+    vector = [size * each for each in model.embed_query("what is there to eat?").tolist()]
+    if not any(vector):
+        pytest.skip("nothing is left of so small a vector")
+    bundle = ask("soup", vector={"query_vector": vector})
+    assert all(np.isfinite(each.score) for each in bundle.evidence)
+    assert "soup" in bundle.evidence[0].text.casefold()
+
+
+def test_a_callers_vector_needs_no_model(place: Path, model: Embedder, tmp_path: Path) -> None:
+    vector = model.embed_query("what is there to eat?").tolist()
+    words_only = Settings.model_validate({"embed": {"model": "none"}})
+    for folder in (place, tmp_path / "empty"):
+        with Library.open(folder, options=words_only).sync() as library:
+            if folder != place:
+                library.add(items())
+            for chunking in ({}, SMALL, {"strategy": "mixed"}):
+                found = library.retrieve({"query_text": "soup", "vector": {"query_vector": vector}, "chunking": chunking})
+                assert "soup" in found.evidence[0].text.casefold()
+
+
+@pytest.mark.parametrize(
+    ("ctx", "told"),
+    [
+        (lambda: RequestContext("default", cancellation=5), "the cancellation is 5"),  # type: ignore[arg-type]
+        (lambda: RequestContext("default", clock=5), "the clock is 5"),  # type: ignore[arg-type]
+        (lambda: RequestContext("default", clock=lambda: datetime(2026, 1, 1)), "a time with its zone"),
+        (lambda: RequestContext("default", request_id=5), "the request_id is 5"),  # type: ignore[arg-type]
+        (lambda: None, "give a RequestContext"),
+    ],
+)
+def test_a_context_that_makes_no_sense_is_told(ask: Asked, ctx: Callable[[], RequestContext], told: str) -> None:
+    with pytest.raises(InvalidInput, match=told):
+        ask.run(lambda: ask.library.retriever.search(ctx(), RetrievalPrefs(query_text="x")))
+
+
+@pytest.mark.parametrize(
+    ("options", "told"),
+    [
+        ({"deadline_s": "2"}, "deadline_s is '2'"),
+        ({"deadline_s": float("nan")}, "deadline_s is nan"),
+        ({"cancellation": 5}, "the cancellation is 5"),
+        ({"weights": [1, 2]}, r"weights is \[1, 2\]"),
+        ({"facets": 5}, "facets is 5"),
+        ({"min_similarity": "x"}, "min_similarity is 'x'"),
+        ({"mode": ""}, "mode is ''"),
+        ({"chunking": 0}, "chunking is 0"),
+        ({"chunking": {"chunker_id": "nope"}, "chunks": 0}, "there is no chunker 'nope'"),
+        ({"cache": {"ttl_seconds": 1e300}}, "ttl_seconds is 1e"),
+        ({"snippet_chars": 10**400}, "snippet_chars is 1000"),
+        ({"weights": {"text": 1e308, "vector": 1e308}}, "w_text is 1e"),
+    ],
+    ids=str,
+)
+def test_options_that_make_no_sense_are_told_in_one_line(ask: Asked, options: dict[str, Any], told: str) -> None:
+    with pytest.raises(InvalidInput, match=told) as refused:
+        ask.run(lambda: ask.library.search("x", **options))
+    assert "\n" not in str(refused.value)
+
+
+def test_a_search_after_closing_says_so(model: Embedder, tmp_path: Path) -> None:
+    library = Library.open(tmp_path / "store", embedder=model, options=Settings())
+    asyncio.run(library.close())
+    with pytest.raises(StoreError, match="is closed: open it again"):
+        asyncio.run(library.search("x"))
 
 
 # Stopping.

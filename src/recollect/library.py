@@ -23,7 +23,7 @@ from .model import Batch, Edge, Finding, Item, Known, StoreStatus, Visit
 from .ports import Clock, Embedder, Retriever, Store
 from .prefs import CachePrefs, ChunkingPrefs, RetrievalPrefs
 from .profiles import TEXT, VECTOR, Blend, Normalize
-from .request import RequestContext, check_scope, now
+from .request import MAX_DEADLINE_S, RequestContext, check_scope, now
 from .retriever import HybridRetriever
 from .settings import Settings
 from .stores import folder_of, open_store
@@ -31,7 +31,6 @@ from .stores import folder_of, open_store
 if TYPE_CHECKING:
     from .sync import SyncLibrary
 
-MAX_DEADLINE_S = 86_400
 SHORT_NAMES = {
     "query_text": "the query",
     "filters": "where",
@@ -246,7 +245,7 @@ class Library:
             "top_k_items": options.k if k is None else k,
             "top_k_chunks": options.chunks if chunks is None else chunks,
             "per_item_chunk_cap": options.chunks_per_item if chunks_per_item is None else chunks_per_item,
-            "fts": {"mode": mode or options.mode},
+            "fts": {"mode": options.mode if mode is None else mode},
             "vector": {"min_score": min_similarity},
             "scoring": {
                 **_weights(weights),
@@ -256,14 +255,14 @@ class Library:
                 "depth": depth,
                 "min_score": min_score,
             },
-            "chunking": chunking or {},
-            "cache": cache or {},
+            "chunking": {} if chunking is None else chunking,
+            "cache": {} if cache is None else cache,
             "snippet": {"max_chars": snippet_chars},
             "debug": debug,
             "profile": profile,
-            "facets": [facets] if isinstance(facets, str) else list(facets),
+            "facets": [facets] if isinstance(facets, str) else list(facets) if isinstance(facets, Sequence) else facets,
         }
-        if min_similarity is not None and not 0 <= min_similarity <= 1:
+        if min_similarity is not None and not (_is_number(min_similarity) and 0 <= min_similarity <= 1):
             raise InvalidInput(f"min_similarity is {min_similarity!r}: it lies between 0 and 1")
         try:
             asked = RetrievalPrefs(**prefs)
@@ -280,10 +279,11 @@ class Library:
         cancellation: Cancellation | None = None,
     ) -> RetrievalBundle:
         """What the retriever finds in this scope for these preferences, in so many seconds at the most."""
-        if deadline_s is not None and not 0 < deadline_s <= MAX_DEADLINE_S:
+        if deadline_s is not None and not (_is_number(deadline_s) and 0 < deadline_s <= MAX_DEADLINE_S):
             raise InvalidInput(f"deadline_s is {deadline_s!r}: give seconds, more than 0 and at most {MAX_DEADLINE_S}")
         deadline = None if deadline_s is None else self._clock() + timedelta(seconds=deadline_s)
-        ctx = RequestContext(self.scope, request_id, self._clock, deadline, cancellation or Cancellation())
+        flag = Cancellation() if cancellation is None else cancellation
+        ctx = RequestContext(self.scope, request_id, self._clock, deadline, flag)
         return await self.retriever.search(ctx, RetrievalPrefs.model_validate(prefs))
 
     async def get(self, item_id: str) -> Item:
@@ -353,6 +353,10 @@ class Library:
         return folder.parent if folder else Path.cwd()
 
 
+def _is_number(value: object) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool)
+
+
 def _in_short_names(message: str) -> str:
     """What is wrong with the prefs of a search, by the names that `search` has for them."""
     path, space, rest = message.partition(" ")
@@ -363,6 +367,8 @@ def _weights(weights: Mapping[str, float] | None) -> dict[str, Any]:
     """Weights by route as the prefs have them; a route that is not named has no say."""
     if weights is None:
         return {}
+    if not isinstance(weights, Mapping):
+        raise InvalidInput(f"weights is {weights!r:.80}: give a number for each of {TEXT!r} and {VECTOR!r}")
     if unknown := weights.keys() - {TEXT, VECTOR}:
         raise InvalidInput(f"there is no route {unknown.pop()!r} to weigh: there are {TEXT} and {VECTOR}")
     return {"w_text": weights.get(TEXT, 0.0), "w_vec": weights.get(VECTOR, 0.0)}

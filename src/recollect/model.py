@@ -199,6 +199,8 @@ class Weighed(NamedTuple):
     score: float
     text: float | None
     cosine: float | None
+    joined: int = 0
+    """How many further chunks have become one with it."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from functools import partial
 
 import numpy as np
 
@@ -10,8 +11,8 @@ from .analysis import query_terms
 from .assemble.results import Result, candidate, evidence
 from .assemble.stats import stats
 from .cancellation import checkpoint, in_thread
-from .contracts import RetrievalBundle, RetrievalStats
-from .evidence.choose import Question, choose, weigh
+from .contracts import CandidateItem, EvidenceChunk, RetrievalBundle, RetrievalStats
+from .evidence.choose import MAX_TOKENS, Question, choose, weigh
 from .evidence.cutting import Reader
 from .evidence.gather import Gathered, Gatherer
 from .evidence.snippets import line_of, snippet
@@ -31,6 +32,8 @@ DEEPER = 4
 DEEPEST = 2_000
 """Where folding leaves too few, each route is asked for this many times more hits, up to about so many."""
 
+FUSED_HERE = 1_000
+"""Hits of each route that are fused on the caller's own thread, in some milliseconds."""
 NOTHING = Passages((), np.empty((0, 0), np.float32))
 
 Kept = tuple[Fused, Stored, tuple[str, ...]]
@@ -47,7 +50,7 @@ async def search(store: Store, reader: Reader, plan: Plan, clock: Clock) -> Retr
         recalled, fused, kept = await _candidates(store, reader, plan, watch)
         gathered, question = await _gather(store, reader, plan, recalled, [stored.item for _, stored, _ in kept], clock, watch)
         with watch("show"):
-            results, chosen = await in_thread(_show, plan, question, kept, gathered, watch)
+            candidates, proof = await in_thread(_show, plan, question, kept, gathered, watch)
             facets = await _facets(store, plan, fused)
     counts = {
         **{route: len(ranking) for route, ranking in recalled.rankings.items()},
@@ -56,11 +59,11 @@ async def search(store: Store, reader: Reader, plan: Plan, clock: Clock) -> Retr
         "chunks_from_index": gathered.from_index,
         "chunks_from_cache": gathered.from_cache,
         "chunks_embedded": gathered.embedded,
-        "evidence": len(chosen),
+        "evidence": len(proof),
     }
     return RetrievalBundle(
-        candidates=[candidate(result) for result in results],
-        evidence=evidence(results, chosen, chunkers=gathered.chunkers, distance=plan.prefs.vector.distance),
+        candidates=candidates,
+        evidence=proof,
         facets=facets,
         stats=stats(plan, gathered.cutter, timing_ms=watch.ms, counts=counts) if plan.prefs.debug else RetrievalStats(),
     )
@@ -74,7 +77,8 @@ async def _candidates(store: Store, reader: Reader, plan: Plan, watch: Stopwatch
         recalled = await recall(store, reader.embedder, plan, depth, watch)
         with watch("fuse"):
             demand = _demand(plan, recalled.rankings)
-            fused = _fused(plan, demand, recalled.rankings)
+            fuse_all = partial(_fused, plan, demand, recalled.rankings)
+            fused = fuse_all() if depth <= FUSED_HERE else await in_thread(fuse_all)
         with watch("fold"):
             kept = await _distinct(store, plan, demand, fused)
         exhausted = not any(len(ranking) >= depth for ranking in recalled.rankings.values())
@@ -132,22 +136,30 @@ async def _gather(
     terms = query_terms(prefs.query_text)
     if not prefs.top_k_chunks:
         return Gathered(), Question(terms)
-    cutter = reader.cutter(prefs.chunking, with_vectors=recalled.vector is not None)
+    made = partial(reader.cutter, prefs.chunking, with_vectors=recalled.vector is not None)
+    # Where the model was not asked before, it has to open its tokenizer now, or its endpoint to say how long its vectors are.
+    cutter = await in_thread(made) if prefs.vector.query_vector else made()
     with watch("chunks"):
         gathered = await Gatherer(store, plan.scope, cutter, recalled.space, prefs.chunking, prefs.cache, clock(), watch).gather(items)
     return gathered, Question(terms, recalled.vector, weights.get(TEXT, 0.0), weights.get(VECTOR, 0.0))
 
 
-def _show(plan: Plan, question: Question, kept: Sequence[Kept], gathered: Gathered, watch: Stopwatch) -> tuple[list[Result], list[Weighed]]:
+def _show(
+    plan: Plan, question: Question, kept: Sequence[Kept], gathered: Gathered, watch: Stopwatch
+) -> tuple[list[CandidateItem], list[EvidenceChunk]]:
     """The candidates as they are shown, and the evidence in them."""
     with watch("weigh"):
         pool = [gathered.passages.get(stored.item.id, NOTHING) for _, stored, _ in kept]
         weighed = weigh(question, pool, [found.score for found, _, _ in kept])
-        chosen = choose(weighed, k=plan.prefs.top_k_chunks, per_item=plan.prefs.per_item_chunk_cap)
+        # Who says how items are cut gets these very pieces.
+        longest = MAX_TOKENS if plan.prefs.chunking.left_open else 0
+        chosen = choose(weighed, k=plan.prefs.top_k_chunks, per_item=plan.prefs.per_item_chunk_cap, max_tokens=longest)
         best: dict[int, Weighed] = {}
         for each in weighed:
             best.setdefault(each.place, each)
-    return [_result(plan, question.terms, found, best.get(place)) for place, found in enumerate(kept)], chosen
+    results = [_result(plan, question.terms, found, best.get(place)) for place, found in enumerate(kept)]
+    proof = evidence(results, chosen, chunkers=gathered.chunkers, distance=plan.prefs.vector.distance)
+    return [candidate(result) for result in results], proof
 
 
 def _result(plan: Plan, words: Sequence[str], found: Kept, best: Weighed | None) -> Result:

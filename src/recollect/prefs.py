@@ -23,6 +23,9 @@ Pooling = Literal["plain", "contextual"]
 MAX_ITEMS: Final = 1_000
 MAX_CHUNKS: Final = 1_000
 MIN_CHUNK_TOKENS: Final = 16
+MAX_TTL_S: Final = 1_000_000_000
+MAX_SNIPPET_CHARS: Final = 1_000_000
+MAX_WEIGHT: Final = 1_000_000
 
 
 @contextmanager
@@ -104,8 +107,8 @@ class ScoringPrefs(Section):
     place = "scoring"
 
     blend: Blend | None = Field(default=None, description="By ranks (rrf) or by scores (linear); null: as the profile has it.")
-    w_text: float | None = Field(default=None, ge=0, description="The weight of the words; null: as the profile has it.")
-    w_vec: float | None = Field(default=None, ge=0, description="The weight of the meaning; null: as the profile has it.")
+    w_text: float | None = Field(default=None, ge=0, le=MAX_WEIGHT, description="The weight of the words; null: as the profile has it.")
+    w_vec: float | None = Field(default=None, ge=0, le=MAX_WEIGHT, description="The weight of the meaning; null: as the profile has it.")
     normalize: Normalize | None = Field(default=None, description="How scores are made comparable for linear; null: as the profile has it.")
     rrf_k: int | None = Field(default=None, ge=0, description="How little the first ranks stand out in rrf; null: as the profile has it.")
     depth: int | None = Field(default=None, ge=1, le=MAX_DEPTH, description="Hits asked of each route; null: as the profile has it.")
@@ -130,6 +133,19 @@ class ChunkingPrefs(Section):
     overlap_tokens: int | None = Field(default=None, ge=0, description="How much of the chunk before each one repeats; null: as at ingest.")
     pooling: Pooling = Field(default="plain", description="Whether a chunk is embedded alone (plain) or in its item (contextual).")
 
+    @property
+    def left_open(self) -> bool:
+        """Whether nothing is said of how items are cut, so that the chunks of the ingest will do."""
+        return self.model_copy(update={"strategy": "late"}) == ChunkingPrefs()
+
+    @model_validator(mode="after")
+    def _overlap_is_less_than_the_chunk(self) -> Self:
+        if self.max_chunk_tokens and (self.overlap_tokens or 0) > self.max_chunk_tokens // 2:
+            raise ValueError(
+                f"chunking.overlap_tokens is {self.overlap_tokens}: give 0 to {self.max_chunk_tokens // 2}, half of max_chunk_tokens"
+            )
+        return self
+
 
 class CachePrefs(Section):
     """What is kept of chunks that were cut and embedded for a question."""
@@ -138,7 +154,9 @@ class CachePrefs(Section):
 
     use_chunk_cache: bool = Field(default=True, description="Whether chunks that were kept are used.")
     write_chunk_cache: bool = Field(default=True, description="Whether new chunks are kept.")
-    ttl_seconds: float | None = Field(default=None, gt=0, description="How long they are good for; null: until the item changes.")
+    ttl_seconds: float | None = Field(
+        default=None, gt=0, le=MAX_TTL_S, description="How long they are good for; null: until the item changes."
+    )
 
 
 class SnippetPrefs(Section):
@@ -146,7 +164,7 @@ class SnippetPrefs(Section):
 
     place = "snippet"
 
-    max_chars: int = Field(default=360, ge=1, description="The longest snippet.")
+    max_chars: int = Field(default=360, ge=1, le=MAX_SNIPPET_CHARS, description="The longest snippet.")
     prefer_chunk_snippet: bool = Field(default=True, description="Whether it is taken from the chunk that matches best.")
 
 
@@ -239,7 +257,7 @@ def _range(field: FieldInfo | None) -> str:
     """Which numbers a field takes, in words; nothing where it takes them all."""
     limits = {name: getattr(each, name) for each in (field.metadata if field else ()) for name in ("ge", "gt", "le") if hasattr(each, name)}
     if "le" in limits:
-        return f"{limits['ge']} to {limits['le']}"
+        return f"{limits['ge']} to {limits['le']}" if "ge" in limits else f"more than {limits['gt']} and at most {limits['le']}"
     return f"at least {limits['ge']}" if "ge" in limits else f"more than {limits['gt']}" if "gt" in limits else ""
 
 

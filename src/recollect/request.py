@@ -15,6 +15,7 @@ from .errors import Cancelled, DeadlineExceeded, InvalidInput, Stopped
 R = TypeVar("R")
 
 MAX_SCOPE_CHARS: Final = 256
+MAX_DEADLINE_S: Final = 86_400
 
 
 def now() -> datetime:
@@ -40,23 +41,39 @@ class RequestContext:
 
     def __post_init__(self) -> None:
         check_scope(self.scope)
+        if not isinstance(self.request_id, str):
+            raise InvalidInput(f"the request_id is {self.request_id!r:.80}: give a text")
+        if not callable(self.clock):
+            raise InvalidInput(f"the clock is {self.clock!r:.80}: give a function that tells the time, such as `lambda: datetime.now(UTC)`")
+        if not isinstance(self.cancellation, Cancellation):
+            raise InvalidInput(f"the cancellation is {self.cancellation!r:.80}: give a recollect.Cancellation")
         if self.deadline is not None and (not isinstance(self.deadline, datetime) or self.deadline.utcoffset() is None):
             raise InvalidInput(
                 f"the deadline is {self.deadline!r:.80}: give a time with its zone, such as datetime.now(UTC) + timedelta(seconds=2)"
             )
 
+    def now(self) -> datetime:
+        """What the request's clock says, if that is a time with its zone."""
+        at = self.clock()
+        if not isinstance(at, datetime) or at.utcoffset() is None:
+            raise InvalidInput(f"the clock says {at!r:.80}: let it give a time with its zone, such as datetime.now(UTC)")
+        return at
+
     def remaining_s(self) -> float | None:
         """The seconds that are left, by the request's clock: 0 once it is late, None where there is no deadline."""
-        return None if self.deadline is None else max(0.0, (self.deadline - self.clock()).total_seconds())
+        return None if self.deadline is None else max(0.0, (self.deadline - self.now()).total_seconds())
 
 
 async def guarded(ctx: RequestContext, work: Coroutine[Any, Any, R]) -> R:
     """The result of the work, unless the request is cancelled or late before it is there: then the work is cancelled, and the
     caller goes on at once, whatever the work still does to come to its end."""
-    remaining = ctx.remaining_s()
-    if ctx.cancellation.cancelled or remaining == 0:
+    try:
+        remaining = ctx.remaining_s()
+        if ctx.cancellation.cancelled or remaining == 0:
+            raise _cancelled(ctx) if ctx.cancellation.cancelled else _late(ctx)
+    except BaseException:
         work.close()
-        raise _cancelled(ctx) if ctx.cancellation.cancelled else _late(ctx)
+        raise
     loop = asyncio.get_running_loop()
     stopped: asyncio.Future[Stopped] = loop.create_future()
 

@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from typing import Any
+
 from . import pipeline
 from .contracts import RetrievalBundle
+from .errors import InvalidInput
 from .evidence.cutting import Reader
 from .ports import Store
 from .prefs import RetrievalPrefs
@@ -21,10 +25,16 @@ class HybridRetriever:
         self._reader = reader
         self._options = options or SearchSettings()
 
-    async def search(self, ctx: RequestContext, prefs: RetrievalPrefs) -> RetrievalBundle:
-        """The candidates and the evidence for a question. Ends with `Cancelled` or `DeadlineExceeded` as soon as the request does."""
+    async def search(self, ctx: RequestContext, prefs: RetrievalPrefs | Mapping[str, Any]) -> RetrievalBundle:
+        """The candidates and the evidence for a question; prefs may be a plain dictionary too.
+
+        Ends with `Cancelled` or `DeadlineExceeded` as soon as the request does."""
+        if not isinstance(ctx, RequestContext):
+            raise InvalidInput(f"the context is {ctx!r:.80}: give a RequestContext with the scope to search")
+        prefs = RetrievalPrefs.model_validate(prefs)
+        self._reader.check(prefs.chunking)
         plan = understand(prefs, scope=ctx.scope, profile=self._profile(prefs.profile))
-        return await guarded(ctx, pipeline.search(self._store, self._reader, plan, ctx.clock))
+        return await guarded(ctx, pipeline.search(self._store, self._reader, plan, ctx.now))
 
     def _profile(self, name: str | None) -> Profile:
         """What is set goes with the profile that is set: another one that is asked for has its own numbers."""

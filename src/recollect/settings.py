@@ -75,7 +75,7 @@ class IngestSettings(Section):
     """What is read and how it is cut."""
 
     max_file_bytes: int = Field(default=10_000_000, ge=1)
-    chunk_tokens: int = Field(default=256, ge=16)
+    chunk_tokens: int = Field(default=200, ge=16)
 
 
 class SearchSettings(Section):

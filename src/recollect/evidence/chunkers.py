@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from ..cancellation import checkpoint
-from ..errors import InvalidInput
+from ..errors import InvalidInput, Stopped
 from ..model import Anchors, Chunk, Item
 from ..ports import TokenCounter
 from . import formats
@@ -89,6 +89,8 @@ class ChunkerRegistry:
             raise InvalidInput(
                 f"a chunker cannot be called {chunker_id!r:.80}: use ASCII letters, digits and _, not beginning with a digit"
             )
+        if not callable(chunker):
+            raise InvalidInput(f"the chunker {chunker_id!r} is {chunker!r:.80}: give a function of text, line offsets and ruler")
         if chunker_id in self.ids:
             raise InvalidInput(f"there is a chunker {chunker_id!r} already: take another name")
         if isinstance(version, bool) or not isinstance(version, int) or version < 1:
@@ -97,14 +99,14 @@ class ChunkerRegistry:
 
     def recipe_id(self, settings: ChunkSettings) -> str:
         """The name of the whole recipe; vectors made under two names never mix."""
-        self._check(settings.chunker)
+        self.check(settings.chunker)
         own = self._own.get(settings.chunker)
         recipe = f"{settings.chunker}-{own.version if own else VERSION}/max={settings.max_tokens}/overlap={settings.overlap_tokens}"
         return recipe if settings.include_headers else f"{recipe}/headers=no"
 
     def chunk(self, item: Item, tokens: TokenCounter, settings: ChunkSettings) -> tuple[Chunk, ...]:
         """The chunks of an item, in order. The tokenizer is asked once, for the whole text."""
-        self._check(settings.chunker)
+        self.check(settings.chunker)
         text = item.text
         if not text or text.isspace():
             return ()
@@ -112,7 +114,7 @@ class ChunkerRegistry:
         lines = line_starts(text)
         name = BY_FORMAT[item.format] if settings.chunker == AUTO else settings.chunker
         if own := self._own.get(name):
-            pieces = _lawful(name, text, ruler, _trimmed(text, lines, _inside(name, text, own.divide(text, lines, ruler))))
+            pieces = _lawful(name, text, ruler, _trimmed(text, lines, _inside(name, text, _asked(name, own.divide, text, lines, ruler))))
         else:
             pieces = _trimmed(text, lines, CHUNKERS[name](text, lines, ruler))
         return tuple(
@@ -120,7 +122,8 @@ class ChunkerRegistry:
             for ordinal, piece in enumerate(pieces)
         )
 
-    def _check(self, name: str) -> None:
+    def check(self, name: str) -> None:
+        """Refuse a name that no chunker has."""
         if name not in self.ids:
             raise InvalidInput(f"there is no chunker {name!r:.80}: use {', '.join(self.ids)}")
 
@@ -177,6 +180,16 @@ def _anchors(lines: Sequence[int], piece: Piece) -> Anchors:
         heading_path=piece.heading_path,
         symbol=piece.symbol,
     )
+
+
+def _asked(name: str, divide: Chunker, text: str, lines: Sequence[int], ruler: Ruler) -> Iterator[Piece]:
+    """What a user's chunker gives. Whatever it raises is its own, so it is told by name."""
+    try:
+        yield from divide(text, lines, ruler)
+    except (Stopped, InvalidInput):
+        raise
+    except Exception as error:
+        raise InvalidInput(f"the chunker {name!r} failed on a text of {len(text)} characters: {type(error).__name__}: {error}") from error
 
 
 def _inside(name: str, text: str, pieces: Iterable[Piece]) -> Iterator[Piece]:

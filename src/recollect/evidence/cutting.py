@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Final
 
 import numpy as np
@@ -33,20 +33,22 @@ class Cutter:
     chunkers: ChunkerRegistry
     contextual: bool = False
     """Whether a chunk's vector knows the rest of its item (token vectors of the whole text, averaged over the chunk)."""
+    counted_by: str = ""
+    """The model whose tokens are counted, where none makes vectors."""
+    space: Space = field(init=False)
 
-    @property
-    def space(self) -> Space:
+    def __post_init__(self) -> None:
         chunker = self.chunkers.recipe_id(self.settings)
         if self.embedder is None:
-            return Space(NO_MODEL, 0, chunker)
-        model = self._contextual_embedder.contextual_id if self.contextual else self.embedder.model_id
-        return Space(model, self.embedder.dim, chunker)
+            space = Space(f"{NO_MODEL}:{self.counted_by}", 0, chunker)
+        else:
+            model = self._contextual_embedder.contextual_id if self.contextual else self.embedder.model_id
+            space = Space(model, self.embedder.dim, chunker)
+        object.__setattr__(self, "space", space)
 
     @property
     def _contextual_embedder(self) -> SupportsContextualVectors:
-        if not isinstance(self.embedder, SupportsContextualVectors):
-            model = self.embedder.model_id if self.embedder else NO_MODEL
-            raise InvalidInput(f"chunking.pooling is 'contextual': the model {model!r} gives no vectors of tokens, so use 'plain'")
+        assert isinstance(self.embedder, SupportsContextualVectors)
         return self.embedder
 
     def cut(self, item: Item) -> tuple[Chunk, ...]:
@@ -100,14 +102,27 @@ class Reader:
     def cutter(self, chunking: ChunkingPrefs | None = None, *, with_vectors: bool = True) -> Cutter:
         """How items are cut where this is asked for; by default as at ingest. A chunk is never longer than the model reads."""
         asked = chunking or ChunkingPrefs()
-        contextual = asked.pooling == "contextual" and with_vectors
-        if contextual and asked.strategy == "precomputed":
-            raise InvalidInput("chunking.pooling is 'contextual': what was cut at ingest is 'plain', so ask for the strategy 'late'")
         embedder = self.embedder if with_vectors else None
+        contextual = asked.pooling == "contextual" and embedder is not None
         size = asked.max_chunk_tokens or self.chunk_tokens
         if embedder and not contextual:
             size = min(size, max(1, embedder.max_tokens - (HEADER_TOKENS if asked.include_headers else 0)))
         settings = ChunkSettings(
-            max_tokens=size, overlap_tokens=asked.overlap_tokens or 0, chunker=asked.chunker_id, include_headers=asked.include_headers
+            max_tokens=size,
+            overlap_tokens=min(asked.overlap_tokens or 0, size // 2),
+            chunker=asked.chunker_id,
+            include_headers=asked.include_headers,
         )
-        return Cutter(settings, self.tokens, embedder, self.chunkers, contextual)
+        counted_by = self.embedder.model_id if self.embedder else ""
+        return Cutter(settings, self.tokens, embedder, self.chunkers, contextual, counted_by)
+
+    def check(self, chunking: ChunkingPrefs) -> None:
+        """Refuse what cannot be cut, before anything is searched."""
+        self.chunkers.check(chunking.chunker_id)
+        if chunking.pooling == "plain":
+            return
+        if not isinstance(self.embedder, SupportsContextualVectors):
+            model = self.embedder.model_id if self.embedder else NO_MODEL
+            raise InvalidInput(f"chunking.pooling is 'contextual': the model {model!r} gives no vectors of tokens, so use 'plain'")
+        if chunking.strategy == "precomputed":
+            raise InvalidInput("chunking.pooling is 'contextual': what was cut at ingest is 'plain', so ask for the strategy 'late'")

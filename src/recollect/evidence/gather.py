@@ -10,13 +10,13 @@ from typing import Final
 from ..analysis import edition
 from ..cancellation import in_thread, stoppable
 from ..model import Chunk, Item, Passages, Space, digest
-from ..ports import Store
+from ..ports import Store, SupportsFingerprint
 from ..prefs import CachePrefs, ChunkingPrefs
 from ..stopwatch import Stopwatch
 from .chunkers import passage_text
 from .cutting import Cutter
 from .packing import FORMAT, pack, unpack
-from .words import words_of
+from .words import are_current, words_of
 
 GROUP_CHUNKS: Final = 64
 """Chunks embedded and then kept together: enough to keep every core busy, few enough that little is lost when the time is up."""
@@ -71,12 +71,11 @@ class Gatherer:
         # Vectors of another model would not compare with the question's.
         if indexed is None or (own.dim and own.model != indexed.model):
             return
-        unspecified = self.chunking.model_copy(update={"strategy": "late"}) == ChunkingPrefs()
-        if self.chunking.strategy == "late" and not unspecified and own.chunker != indexed.chunker:
+        if self.chunking.strategy == "late" and not self.chunking.left_open and own.chunker != indexed.chunker:
             return
         contents = {item.id: item.content_hash for item in items}
         passages = await self.store.passages_of(self.scope, list(contents), space=indexed, contents=contents)
-        if not all(each.words or not each.chunks for each in passages.values()):
+        if not all(map(_has_words, passages.values())):
             passages = await in_thread(_with_words, items, passages)
         for item in items:
             if item.id in passages:
@@ -104,7 +103,9 @@ class Gatherer:
         if not items:
             return
         with self.watch("cut"):
-            groups = list(_grouped(await in_thread(self._cut, items)))
+            cut = await in_thread(self._cut, items)
+        # The short ones first: what a long one takes time for must not cost them theirs.
+        groups = list(_grouped(sorted(cut, key=lambda each: len(each[1]))))
         for group in groups:
             with self.watch("embed_chunks"):
                 made = await in_thread(self.cutter.passages, group)
@@ -121,13 +122,19 @@ class Gatherer:
     @property
     def _recipe(self) -> str:
         """The name of everything that kept passages depend on."""
-        return digest(self.cutter.space.id, str(FORMAT), edition())
+        embedder = self.cutter.embedder
+        made_by = embedder.fingerprint if isinstance(embedder, SupportsFingerprint) else ""
+        return digest(self.cutter.space.id, str(FORMAT), edition(), made_by)
 
 
 def _with_words(items: Sequence[Item], passages: Mapping[str, Passages]) -> dict[str, Passages]:
-    """Passages of an older store have no words."""
+    """Passages of an older store have no words, or words of an older kind."""
     texts = {item.id: item for item in items}
-    return {item_id: own if own.words else replace(own, words=_words(texts[item_id], own)) for item_id, own in passages.items()}
+    return {item_id: own if _has_words(own) else replace(own, words=_words(texts[item_id], own)) for item_id, own in passages.items()}
+
+
+def _has_words(passages: Passages) -> bool:
+    return len(passages.words) == len(passages.chunks) and are_current(passages.words)
 
 
 def _words(item: Item, passages: Passages) -> tuple[bytes, ...]:

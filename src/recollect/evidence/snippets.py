@@ -10,6 +10,7 @@ from typing import Final
 
 from ..analysis import spans
 from ..analysis import terms as terms_of
+from ..cancellation import stoppable
 from ..errors import InvalidInput
 from ..model import Snippet
 from .boundaries import NEWLINE, WORD_START, is_boundary, line_of, safe_cut, sentence_cuts
@@ -62,7 +63,7 @@ def snippet(text: str, query_terms: Collection[str], *, start: int = 0, end: int
 def _promising(text: str, terms: Collection[str], start: int, end: int, max_chars: int) -> int:
     """Where to begin looking in a span too long to look at whole: a window before the one where the words of most terms begin."""
     lowered = text[start:end].lower()
-    sought = sorted(terms, key=lambda term: (-len(term), term))[:MOST_TERMS]
+    sought = stoppable(sorted(terms, key=lambda term: (-len(term), term))[:MOST_TERMS], 1)
     places = sorted((place, term) for term in sought for place in _occurrences(lowered, term, max(1, max_chars // 8)))
     best, chosen = 0, 0
     inside: Counter[str] = Counter()

@@ -10,7 +10,7 @@ from zlib import crc32
 import numpy as np
 import numpy.typing as npt
 
-from ..analysis import STOP_WORDS, terms
+from ..analysis import STOP_WORDS, edition, terms
 
 K1: Final = 1.2
 B: Final = 0.75
@@ -21,10 +21,21 @@ HASH: Final = np.dtype("<u4")
 
 
 def words_of(text: str) -> bytes:
-    """The terms of a text that tell something, as hashes in rising order, one for each time a term occurs."""
+    """The terms of a text that tell something, as hashes in rising order, one for each time a term occurs; before them, what made them."""
     idle = _idle_terms()
     found = [crc32(term.encode("utf-8", "surrogatepass")) for term in terms(text) if term not in idle]
-    return np.sort(np.array(found, HASH)).tobytes()
+    return _mark() + np.sort(np.array(found, HASH)).tobytes()
+
+
+def are_current(words: Sequence[bytes]) -> bool:
+    """Whether words that were kept were made as they are made now, so that they compare with those of a question."""
+    return all(each.startswith(_mark()) for each in words)
+
+
+@cache
+def _mark() -> bytes:
+    """What the words are made by, in four bytes before them."""
+    return crc32(edition().encode()).to_bytes(HASH.itemsize, "little")
 
 
 @cache
@@ -34,6 +45,7 @@ def _idle_terms() -> frozenset[str]:
 
 def matches(question: Sequence[str], words: Sequence[bytes]) -> Scores:
     """The BM25 of each chunk for the terms of a question, where the pool of chunks is all there is."""
+    words = [each[HASH.itemsize :] for each in words]
     sizes = np.array([len(each) // HASH.itemsize for each in words], dtype=np.int64)
     scores = np.zeros(len(sizes))
     wanted = np.unique(np.array([crc32(term.encode("utf-8", "surrogatepass")) for term in question], HASH))

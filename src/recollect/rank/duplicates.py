@@ -10,6 +10,7 @@ from zlib import crc32
 
 import numpy as np
 
+from ..cancellation import stoppable
 from ..errors import InvalidInput
 
 SHINGLE: Final = 3
@@ -27,7 +28,7 @@ def sketch(terms: Sequence[str]) -> bytes:
     """The smallest hashes of a text's shingles, rising, as little-endian uint32; the same in every process. Nothing for no terms."""
     if not terms:
         return b""
-    words = np.fromiter((crc32(term.encode("utf-8", "surrogatepass")) for term in terms), np.uint32, len(terms))
+    words = np.fromiter((crc32(term.encode("utf-8", "surrogatepass")) for term in stoppable(terms)), np.uint32, len(terms))
     shingles = max(1, len(terms) - SHINGLE + 1)
     mixed = np.zeros(shingles, np.uint32)
     for place, factor in enumerate(PLACES[: len(terms)]):

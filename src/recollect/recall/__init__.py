@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Mapping
+from collections.abc import Awaitable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
 
 from ..cancellation import in_thread
+from ..errors import InvalidInput
 from ..model import Ranking, Space, Vector
 from ..nearness import nearness
 from ..plan import Plan
@@ -36,11 +37,15 @@ async def recall(store: Store, embedder: Embedder | None, plan: Plan, depth: int
     words = asyncio.ensure_future(by_text(store, plan, depth, watch))
     try:
         (vector, near), matching = await asyncio.gather(meaning, words)
+        known = await space
     finally:
-        for route in (meaning, words):
-            route.cancel()
+        for task in (meaning, words, space):
+            task.cancel()
+    if near is not None and await store.space() != known:
+        # Another model took over while the question was being embedded: hits of its vectors mean nothing.
+        return await recall(store, embedder, plan, depth, watch)
     found = {VECTOR: near, TEXT: matching}
-    return Recalled({route: ranking for route, ranking in found.items() if ranking is not None}, await space, vector)
+    return Recalled({route: ranking for route, ranking in found.items() if ranking is not None}, known, vector)
 
 
 async def by_text(store: Store, plan: Plan, depth: int, watch: Stopwatch) -> Ranking | None:
@@ -64,14 +69,17 @@ async def by_vector(
         return None, None
     known = await space
     if known and embedder:
-        known.require(embedder.model_id, embedder.dim)
+        known.require(embedder.model_id, known.dim)
 
     def embed() -> Vector:
         if wanted.query_vector:
-            return np.array(wanted.query_vector, np.float32)
+            return _unit(wanted.query_vector, known.dim if known else embedder.dim if embedder else None)
         assert embedder is not None
         with watch("embed"):
-            return embedder.embed_query(plan.prefs.query_text)
+            vector = embedder.embed_query(plan.prefs.query_text)
+        if known:  # Only now is it sure to be known: an endpoint has to be asked.
+            known.require(embedder.model_id, len(vector))
+        return vector
 
     def search_here(store: SupportsBlockingSearch) -> tuple[Vector, Ranking]:
         vector = embed()
@@ -87,6 +95,15 @@ async def by_vector(
         with watch("vector"):
             found = await store.search_vectors(plan.scope, vector, k=depth, where=plan.where)
     return vector, _near_enough(found, plan)
+
+
+def _unit(numbers: Sequence[float], dim: int | None) -> Vector:
+    """A vector that the caller made, at length one."""
+    if dim is not None and len(numbers) != dim:
+        raise InvalidInput(f"vector.query_vector has {len(numbers)} numbers: the model that filled the store makes vectors of {dim}")
+    vector = np.array(numbers, np.float64)
+    vector /= np.abs(vector).max()
+    return (vector / np.linalg.norm(vector)).astype(np.float32)
 
 
 def _near_enough(found: Ranking, plan: Plan) -> Ranking:

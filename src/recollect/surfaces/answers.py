@@ -19,8 +19,6 @@ TEXT_INDENT: Final = INDENT + "  "
 LABEL: Final = INDENT * 3
 TAB: Final = 4
 
-STAGES: Final = ("embed", "text", "vector", "fuse", "fold", "chunks", "show", "total")
-"""In the order in which they begin; the words are searched while the question is being embedded."""
 OF_CHUNKS: Final = ("cut", "embed_chunks")
 """Parts of the stage `chunks`."""
 
@@ -189,9 +187,8 @@ def _row(name: str, value: str, look: Look) -> list[str]:
 
 def _timings(ms: Mapping[str, float]) -> str:
     """The stages in their order, what is part of one in brackets behind it."""
-    order = {name: place for place, name in enumerate(STAGES)}
     parts = ", ".join(f"{name} {ms[name]:.1f}" for name in OF_CHUNKS if name in ms)
-    stages = sorted((name for name in ms if name not in OF_CHUNKS), key=lambda name: order.get(name, order["show"]))
+    stages = [name for name in ms if name not in OF_CHUNKS]
     return ", ".join(f"{name} {ms[name]:.1f}" + (f" ({parts})" if parts and name == "chunks" else "") for name in stages)
 
 

@@ -7,7 +7,7 @@ import os
 from argparse import SUPPRESS, ArgumentParser, ArgumentTypeError, Namespace, RawDescriptionHelpFormatter
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any, Final, NoReturn
+from typing import Any, NoReturn
 
 from .. import __version__
 from ..errors import InvalidInput
@@ -47,9 +47,6 @@ a dataset is indexed into a store that is removed afterwards; with --store it is
 a .csv has the columns question and expected (an id or a path); it is asked of the store you have:
   recollect eval questions.csv --worst 10
 """
-
-
-MAX_DEADLINE_S: Final = 86_400
 
 
 class _Parser(ArgumentParser):
@@ -106,6 +103,8 @@ def _check_there(paths: Sequence[str]) -> None:
 
 
 def _check_search(args: Namespace) -> None:
+    from ..request import MAX_DEADLINE_S  # With it comes asyncio, which `--help` does without.
+
     if args.deadline is not None and not 0 < args.deadline <= MAX_DEADLINE_S:
         raise InvalidInput(f"--deadline is {args.deadline:g}: give seconds, more than 0 and at most {MAX_DEADLINE_S}")
 
@@ -214,7 +213,9 @@ def _add_evidence(group: Any) -> None:
         "--strategy", help="late: cut as asked here; precomputed: as indexed; mixed: as indexed where possible (default: late)"
     )
     group.add_argument("--chunker", metavar="ID", help="what cuts: auto, markdown, prose, code or tokens (default: auto, by format)")
-    group.add_argument("--chunk-tokens", metavar="N", type=int, help="the longest piece, at least 16 (default: as indexed)")
+    group.add_argument(
+        "--chunk-tokens", metavar="N", type=int, help="the longest piece, at least 16; embeds anew the first time (default: as indexed)"
+    )
     group.add_argument("--overlap", metavar="N", type=int, help="tokens that a piece repeats of the one before (default: 0)")
     group.add_argument("--pooling", help="plain: a piece is embedded alone; contextual: within its text (default: plain)")
     group.add_argument("--no-cache", action="store_true", help="neither use nor keep pieces that were cut and embedded for a search")

@@ -34,6 +34,7 @@ class Database:
     def __init__(self, folder: Path) -> None:
         self.path = folder / FILE
         self.writable = os.access(folder, os.W_OK) and (not self.path.exists() or os.access(self.path, os.W_OK))
+        self.closed = False
         self._changed = False
         with explained(folder):
             self._reader = _engine(self.path, readonly=not self.writable, autocommit=True)
@@ -81,6 +82,10 @@ class Database:
             )
         return int(version)
 
+    def check_open(self) -> None:
+        if self.closed:
+            raise StoreError(f"the store {self.path.parent} is closed: open it again")
+
     @contextmanager
     def read(self) -> Iterator[Connection]:
         with explained(self.path.parent), self._reader.connect() as connection:
@@ -122,7 +127,8 @@ def _engine(path: Path, *, readonly: bool, autocommit: bool, patient: bool = Tru
     if readonly:
         # A connection that takes the file for unchanging must not outlive a change by somebody who may write.
         return create_engine("sqlite://", creator=connect, poolclass=NullPool)
-    engine = create_engine("sqlite://", creator=connect, poolclass=QueuePool, pool_size=READERS, max_overflow=READERS)
+    # So many connections are kept; nobody waits for one, least of all the caller's event loop.
+    engine = create_engine("sqlite://", creator=connect, poolclass=QueuePool, pool_size=READERS, max_overflow=-1)
     if not autocommit:
         event.listen(engine, "begin", _begin_immediate)
     return engine

@@ -11,6 +11,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+from ...cancellation import checkpoint, current
 from ...errors import StoreBusy
 
 POLL_S = 0.01
@@ -27,7 +28,10 @@ class WriterLock:
     def held(self, timeout_s: float) -> Iterator[None]:
         """Hold the lock, or raise `StoreBusy` when another holds it for longer than this."""
         deadline = time.monotonic() + timeout_s
-        if not self._threads.acquire(timeout=max(timeout_s, 0.001)):
+        while not self._threads.acquire(timeout=max(0.001, min(POLL_S, deadline - time.monotonic()))):
+            checkpoint()
+            if time.monotonic() < deadline:
+                continue
             raise StoreBusy(f"another thread has been writing to {self._path.parent} for {timeout_s:g} s: try again later")
         try:
             descriptor = os.open(self._path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
@@ -54,4 +58,4 @@ class WriterLock:
                 raise StoreBusy(
                     f"another process (pid {holder}) has been writing to {self._path.parent} for {timeout_s:g} s: wait for it, or try again"
                 )
-            time.sleep(POLL_S)
+            current().sleep(POLL_S)

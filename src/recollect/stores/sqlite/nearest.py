@@ -16,6 +16,7 @@ from typing import Any, Final, NamedTuple, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
+from ...cancellation import checkpoint
 from ...errors import InvalidInput
 from ...settings import VectorPolicy, VectorSettings
 from .slots import BLOCK, Codes, Floats, Mask, Ordinals, Part, Seqs, Snapshot, encode, file_crc, rows_of, widen, widened
@@ -174,6 +175,7 @@ class Search:
         vectors = self.snapshot.vectors
         cosines = np.empty(len(vectors) if rows is None else len(rows), dtype=np.float32)
         for at in range(0, len(cosines), BLOCK):
+            checkpoint()
             # `take` gathers 2,600 rows in .4 ms, an index in .7 ms.
             block = vectors[at : at + BLOCK] if rows is None else vectors.take(rows[at : at + BLOCK], axis=0)
             np.einsum("ij,j->i", widen(block), self.unit, out=cosines[at : at + BLOCK])

@@ -102,7 +102,7 @@ class SqliteStore:
     async def close(self) -> None:
         """Let go of the files, once what is being written, and a graph that is being built, is done."""
         if not self._closed:
-            self._closed = True
+            self._closed = self._db.closed = True
             await asyncio.to_thread(self._close)
 
     def _close(self) -> None:
@@ -113,10 +113,12 @@ class SqliteStore:
 
     async def _run_writing(self, function: Callable[P, R], *args: P.args, **kwargs: P.kwargs) -> R:
         """Run on the one thread that writes, so that waiting for the lock keeps no reader from its thread."""
+        self._db.check_open()
         return await asyncio.get_running_loop().run_in_executor(self._writer, lambda: function(*args, **kwargs))
 
     async def _run(self, function: Callable[P, R], *args: P.args, **kwargs: P.kwargs) -> R:
         """Run on a thread that reads, until it is done or nobody waits for it any more. A write goes on to its end."""
+        self._db.check_open()
         return await in_pool(self._readers, function, *args, **kwargs)
 
     # Writing: one lock, one transaction, then the derived indexes catch up.
