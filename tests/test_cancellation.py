@@ -593,3 +593,14 @@ def test_looking_for_words_passes_checkpoints(query: Term | Phrase | Prefix) -> 
     assert looks_of(lambda: holds(query, parts)) > 10
     with under(StopsAt(8)), pytest.raises(Cancelled):
         holds(query, parts)
+
+
+def test_who_waits_for_the_writers_lock_can_be_stopped(tmp_path: Path) -> None:
+    lock, flag = WriterLock(tmp_path / "lock"), Cancellation()
+    flag.cancel()
+    with lock.held(0):
+        for other in (lock, WriterLock(tmp_path / "lock")):  # of this process, and of another one
+            with under(flag), pytest.raises(Cancelled), other.held(60):
+                pass
+    with lock.held(0):
+        pass

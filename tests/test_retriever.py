@@ -19,7 +19,7 @@ import pytest
 from recollect import InvalidInput, Item, Library, RetrievalBundle, RetrievalPrefs
 from recollect.cancellation import Cancellation
 from recollect.embed import open_embedder
-from recollect.errors import Cancelled, DeadlineExceeded, StoreError
+from recollect.errors import Cancelled, DeadlineExceeded, ModelMismatch, StoreError
 from recollect.model import Vector
 from recollect.ports import Embedder, Retriever
 from recollect.request import RequestContext
@@ -668,6 +668,47 @@ def test_options_that_make_no_sense_are_told_in_one_line(ask: Asked, options: di
     with pytest.raises(InvalidInput, match=told) as refused:
         ask.run(lambda: ask.library.search("x", **options))
     assert "\n" not in str(refused.value)
+
+
+def test_the_model_is_asked_nothing_on_the_event_loop(place: Path, model: Embedder) -> None:
+    """An endpoint has to be asked how long its vectors are: nobody else may wait for that."""
+
+    class Distant(Stub):
+        @property
+        def dim(self) -> int:
+            with pytest.raises(RuntimeError):
+                asyncio.get_running_loop()
+            return 384
+
+        @dim.setter
+        def dim(self, _: int) -> None: ...
+
+    vector = model.embed_query("what is there to eat?").tolist()
+    library = Library.open(place, embedder=Distant(model), options=Settings())
+    assert asyncio.run(library.retrieve({"query_text": "soup", "vector": {"query_vector": vector}})).evidence
+    asyncio.run(library.close())
+
+
+def test_another_model_that_takes_over_meanwhile_is_noticed(model: Embedder, tmp_path: Path) -> None:
+    library = Library.open(tmp_path / "store", embedder=model, options=Settings())
+    other = Stub(model)
+    other.model_id = "another"
+
+    class Switching(Stub):
+        def embed_query(self, text: str) -> Vector:
+            moved = Library.open(tmp_path / "store", embedder=other, options=Settings())
+            asyncio.run(moved.reembed())
+            asyncio.run(moved.close())
+            return super().embed_query(text)
+
+    async def body() -> None:
+        await library.add(items())
+        async with Library.open(tmp_path / "store", embedder=Switching(model), options=Settings()) as asking:
+            with pytest.raises(ModelMismatch, match="'another'"):
+                await asking.search("soup")
+        await library.close()
+
+    asyncio.run(body())
 
 
 def test_a_search_after_closing_says_so(model: Embedder, tmp_path: Path) -> None:

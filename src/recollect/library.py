@@ -20,7 +20,7 @@ from .filters import check
 from .filters import parse as parse_filter
 from .ingest import Problem, Progress
 from .model import Batch, Edge, Finding, Item, Known, StoreStatus, Visit
-from .ports import Clock, Embedder, Retriever, Store
+from .ports import Clock, Embedder, Retriever, Store, SupportsClosing
 from .prefs import CachePrefs, ChunkingPrefs, RetrievalPrefs
 from .profiles import TEXT, VECTOR, Blend, Normalize
 from .request import MAX_DEADLINE_S, RequestContext, check_scope, now
@@ -72,6 +72,7 @@ class Library:
         self.settings = options or Settings()
         self.chunkers = ChunkerRegistry()
         self._clock = clock
+        self._owns_embedder = False
 
     @classmethod
     def open(
@@ -88,7 +89,9 @@ class Library:
         options = options or settings.load()
         store = open_store(str(options.store if url is None else url), options, create=create)
         scope = options.scope if scope is None else scope
-        return cls(store, embedder=embedder or configured(options.embed), scope=scope, options=options, clock=clock)
+        library = cls(store, embedder=embedder or configured(options.embed), scope=scope, options=options, clock=clock)
+        library._owns_embedder = embedder is None
+        return library
 
     def sync(self) -> SyncLibrary:
         """The same library for code that is not async."""
@@ -103,8 +106,10 @@ class Library:
         await self.close()
 
     async def close(self) -> None:
-        """Let go of the store."""
+        """Let go of the store, and of a model that was opened with it."""
         await self.store.close()
+        if self._owns_embedder and isinstance(self.embedder, SupportsClosing):
+            self.embedder.close()
 
     # Taking in.
 

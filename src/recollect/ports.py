@@ -63,6 +63,13 @@ class Embedder(Protocol):
 
 
 @runtime_checkable
+class SupportsClosing(Protocol):
+    """An embedder that holds something to let go of, such as connections."""
+
+    def close(self) -> None: ...
+
+
+@runtime_checkable
 class SupportsFingerprint(Protocol):
     """An embedder that can tell whether it makes the vectors it made before: a folder's files may change under the same name."""
 

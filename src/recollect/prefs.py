@@ -20,6 +20,7 @@ RankFunction = Literal["ts_rank_cd", "ts_rank", "bm25"]
 ChunkStrategy = Literal["late", "precomputed", "mixed"]
 Pooling = Literal["plain", "contextual"]
 
+MAX_QUERY_CHARS: Final = 100_000
 MAX_ITEMS: Final = 1_000
 MAX_CHUNKS: Final = 1_000
 MIN_CHUNK_TOKENS: Final = 16
@@ -171,7 +172,7 @@ class SnippetPrefs(Section):
 class RetrievalPrefs(Section):
     """A question and how it is to be answered."""
 
-    query_text: str = Field(description="What to look for.")
+    query_text: str = Field(description="What to look for.", json_schema_extra={"minLength": 1, "maxLength": MAX_QUERY_CHARS})
     filters: dict[str, Any] = Field(default={}, description='What must hold for every candidate, such as {"status": "approved"}.')
     top_k_items: int = Field(default=20, ge=1, le=MAX_ITEMS, description="How many candidates are wanted.")
     top_k_chunks: int = Field(default=12, ge=0, le=MAX_CHUNKS, description="How many chunks of evidence are wanted; 0: none.")

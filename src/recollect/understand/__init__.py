@@ -8,12 +8,11 @@ from ..errors import InvalidInput
 from ..filters import field_named
 from ..filters import parse as parse_filter
 from ..plan import Plan
-from ..prefs import RetrievalPrefs
+from ..prefs import MAX_QUERY_CHARS, RetrievalPrefs
 from ..profiles import TEXT, VECTOR, Profile, adjusted
 from ..textquery import Boolean, Node
 from .text import parse as parse_text
 
-MAX_QUERY_CHARS: Final = 100_000
 TEXT_CONFIG: Final = "english"
 """How words are read: English endings are taken off, and every other language is searched as it is written."""
 
