@@ -338,12 +338,12 @@ def test_a_search_keeps_its_chunks_unless_told_not_to(handbook: Path, run: Run) 
 @pytest.mark.parametrize(
     ("option", "value", "said"),
     [
-        ("--chunks", "-1", "chunks is -1: give 0 to 1000"),
-        ("--chunks-per-item", "0", "chunks_per_item is 0: give at least 1"),
-        ("--chunk-tokens", "5", "chunking.max_chunk_tokens is 5: give at least 16"),
-        ("--overlap", "-2", "chunking.overlap_tokens is -2: give at least 0"),
-        ("--strategy", "early", "chunking.strategy is 'early': use late, precomputed or mixed"),
-        ("--pooling", "max", "chunking.pooling is 'max': use plain or contextual"),
+        ("--chunks", "-1", "--chunks is -1: give 0 to 1000"),
+        ("--chunks-per-item", "0", "--chunks-per-item is 0: give at least 1"),
+        ("--chunk-tokens", "5", "--chunk-tokens is 5: give at least 16"),
+        ("--overlap", "-2", "--overlap is -2: give at least 0"),
+        ("--strategy", "early", "--strategy is 'early': use late, precomputed or mixed"),
+        ("--pooling", "max", "--pooling is 'max': use plain or contextual"),
         ("--chunker", "scissors", "there is no chunker 'scissors': use auto, markdown, prose, code, tokens"),
         ("--deadline", "0", "--deadline is 0: give seconds, more than 0 and at most 86400"),
         ("--deadline", "nan", "--deadline is nan: give seconds, more than 0 and at most 86400"),

@@ -27,6 +27,15 @@ BAD_INPUT: Final = 2
 FAILED: Final = 3
 
 STDIN: Final = "-"
+OPTIONS: Final = {
+    "chunking.max_chunk_tokens": "--chunk-tokens",
+    "chunking.overlap_tokens": "--overlap",
+    "chunking.pooling": "--pooling",
+    "chunking.strategy": "--strategy",
+    "chunks": "--chunks",
+    "chunks_per_item": "--chunks-per-item",
+}
+"""What the command calls some of a search's arguments."""
 
 
 async def index(library: Library, args: Namespace, screen: Screen) -> int:
@@ -126,7 +135,11 @@ async def search(library: Library, args: Namespace, screen: Screen) -> int:
 
     query = " ".join(args.query)
     begin = perf_counter()
-    bundle = await _asked(library, query, args)
+    try:
+        bundle = await _asked(library, query, args)
+    except InvalidInput as error:
+        path, space, rest = str(error).partition(" ")
+        raise InvalidInput(f"{OPTIONS.get(path, path)}{space}{rest}") from None
     took_ms = (perf_counter() - begin) * 1000
     wanted = Wanted(query_terms(query), full=args.full, explain=args.explain, debug=args.debug)
     if screen.as_json:
