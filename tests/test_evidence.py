@@ -145,3 +145,24 @@ def test_bytes_that_were_not_packed_are_known(noise: bytes, at: int) -> None:
     spoilt = bytearray(good)
     spoilt[at % len(good)] ^= 1
     assert unpack(bytes(spoilt)) is None
+
+
+def test_neighbours_among_the_best_become_one_piece_within_the_limit() -> None:
+    found = weigh(Question(["soup"]), [passages("soup soup", "soup", "keys", "soup", "keys keys")], [1.0])
+    ranks = [each.chunk.ordinal for each in found]
+    assert ranks[:3] == [0, 1, 3]
+    apart = choose(found, k=3, per_item=9)
+    assert [(each.chunk.start, each.chunk.end) for each in apart] == [(0, 10), (10, 20), (30, 40)]
+    joined = choose(found, k=2, per_item=9, max_tokens=6)
+    assert [(each.chunk.start, each.chunk.end, each.chunk.token_count) for each in joined] == [(0, 20, 6), (20, 40, 6)]
+    assert joined[0].score == apart[0].score
+    assert (joined[0].chunk.anchors.line_start, joined[0].chunk.anchors.line_end) == (1, 2)
+    assert [each.chunk.token_count for each in choose(found, k=2, per_item=9, max_tokens=5)] == [3, 3]
+
+
+def test_what_ranks_far_behind_joins_nothing() -> None:
+    texts = ["soup soup soup soup", *("keys " * n + "jam " * (9 - n) for n in range(1, 9))]
+    found = weigh(Question(["soup", "keys"]), [passages(*texts)], [1.0])
+    assert [each.chunk.ordinal for each in found] == [0, 8, 7, 6, 5, 4, 3, 2, 1]
+    (piece,) = choose(found, k=2, per_item=1, max_tokens=1_000)
+    assert piece.chunk == found[0].chunk

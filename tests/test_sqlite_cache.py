@@ -8,8 +8,6 @@ import os
 import random
 import signal
 import sqlite3
-import subprocess
-import sys
 import time
 from collections.abc import Awaitable, Callable
 from contextlib import closing
@@ -26,7 +24,7 @@ from recollect.stores import open_store
 from recollect.stores.sqlite.store import SqliteStore
 from recollect.surfaces.terminal import Look, status_text
 from recollect.testing.cases import SCOPE, WHEN, entry, plain, write
-from test_bad_input import without_root_powers
+from test_bad_input import run_where_nothing_may_be_written
 
 RECIPE = "recipe"
 ENTRIES = [plain(f"i{at}", f"text {at}") for at in range(40)]
@@ -151,19 +149,7 @@ def test_where_nothing_may_be_written_what_is_there_is_found(folder: Path) -> No
         await store.close()
 
     asyncio.run(fill())
-    everything = [folder, *folder.rglob("*")]
-    for path in everything:
-        path.chmod(0o555 if path.is_dir() else 0o444)
-    said = subprocess.run(
-        [sys.executable, "-c", READ, str(folder)],
-        cwd=Path(__file__).parent,
-        preexec_fn=without_root_powers,
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    for path in everything:
-        path.chmod(0o755 if path.is_dir() else 0o644)
+    said = run_where_nothing_may_be_written(READ, folder)
     assert (said.stdout, said.stderr) == ("30 {b'data'} 30 30 10\n", "")
     assert rows(folder, "SELECT cache_hits, cache_misses FROM scopes") == [(0, 0)]
 

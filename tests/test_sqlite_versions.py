@@ -8,8 +8,6 @@ import os
 import shutil
 import signal
 import sqlite3
-import subprocess
-import sys
 from contextlib import closing
 from multiprocessing.connection import Connection
 from pathlib import Path
@@ -24,7 +22,7 @@ from recollect.stores.sqlite import migrations
 from recollect.stores.sqlite.store import SqliteStore
 from recollect.testing.cases import SCOPE, WHEN, direction, entry, shown, write
 from recollect.textquery import Term
-from test_bad_input import without_root_powers
+from test_bad_input import run_where_nothing_may_be_written
 
 VERSION_1 = """
 CREATE TABLE chunks (scope VARCHAR NOT NULL, space VARCHAR NOT NULL, item_id VARCHAR NOT NULL, ordinal INTEGER NOT NULL,
@@ -238,19 +236,7 @@ def test_an_older_store_that_may_not_be_written_is_read_as_it_is(old: tuple[Path
         holder.commit()
     else:
         holder.close()
-    everything = [folder, *folder.rglob("*")]
-    for path in everything:
-        path.chmod(0o555 if path.is_dir() else 0o444)
-    said = subprocess.run(
-        [sys.executable, "-c", READ, str(folder)],
-        cwd=Path(__file__).parent,
-        preexec_fn=without_root_powers,
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    for path in everything:
-        path.chmod(0o755 if path.is_dir() else 0o644)
+    said = run_where_nothing_may_be_written(READ, folder)
     holder.close()
     assert said.stderr == ""
     assert said.stdout.strip() == f"{expected!r} 1 CacheStatus(entries=0, bytes=0, max_bytes=256000000, hits=0, misses=1)"

@@ -22,7 +22,7 @@ def stats(plan: Plan, chunker: str | None, *, timing_ms: Mapping[str, float], co
 
 
 def _params(plan: Plan, chunker: str | None) -> dict[str, Any]:
-    """The prefs with everything filled in that was left to us; asked again by them, the question has the same answer."""
+    """The prefs with everything filled in that was left to us, the scope, and the full name of the chunker."""
     prefs, profile = plan.prefs, plan.profile
     asked = prefs.model_dump(mode="json", exclude={"query_text", "debug"})
     asked["vector"].pop("query_vector")

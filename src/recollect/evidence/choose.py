@@ -9,7 +9,7 @@ from typing import Final
 
 import numpy as np
 
-from ..cancellation import checkpoint
+from ..cancellation import checkpoint, stoppable
 from ..model import Chunk, Passages, Vector, Weighed
 from .blocks import common
 from .words import Scores, matches
@@ -59,26 +59,28 @@ def choose(weighed: Sequence[Weighed], *, k: int, per_item: int, max_tokens: int
     A chunk beside one that was chosen makes it longer instead of being a piece of its own, as long as both have at most `max_tokens`
     together: what was cut apart is read in one."""
     chosen: list[Weighed] = []
+    beside: dict[tuple[int, int], list[int]] = {}
+    """By item and ordinal, the pieces that a chunk would make longer."""
     taken: Counter[int] = Counter()
     passed_over = 0
-    for each in weighed:
-        beside = next((at for at, piece in enumerate(chosen) if _join(piece, each, max_tokens)), None)
-        if beside is not None and len(chosen) + passed_over <= k:
-            chosen[beside] = _joined(chosen[beside], each)
+    for each in stoppable(weighed):
+        near = beside.get((each.place, each.chunk.ordinal), ()) if len(chosen) + passed_over <= k else ()
+        at = next((at for at in near if chosen[at].chunk.token_count + each.chunk.token_count <= max_tokens), None)
+        if at is not None:
+            chosen[at] = _joined(chosen[at], each)
         elif taken[each.place] >= per_item:
             passed_over += 1
+            continue
         elif len(chosen) < k:
             taken[each.place] += 1
+            at = len(chosen)
             chosen.append(each)
         else:
             break
+        first = chosen[at].chunk.ordinal
+        for ordinal in (first - 1, first + chosen[at].joined + 1):
+            beside.setdefault((each.place, ordinal), []).append(at)
     return chosen
-
-
-def _join(piece: Weighed, other: Weighed, max_tokens: int) -> bool:
-    first, last = piece.chunk.ordinal, piece.chunk.ordinal + piece.joined
-    together = piece.chunk.token_count + other.chunk.token_count
-    return piece.place == other.place and other.chunk.ordinal in (first - 1, last + 1) and together <= max_tokens
 
 
 def _joined(piece: Weighed, other: Weighed) -> Weighed:

@@ -65,12 +65,7 @@ class Cutter:
                 Passages(chunks, self._contextual(item, chunks), tuple(map(words_of, self.texts(item, chunks)))) for item, chunks in cut
             ]
         texts = [self.texts(item, chunks) for item, chunks in cut]
-        vectors, words = self.made_of([text for own in texts for text in own])
-        ends = np.cumsum([len(own) for own in texts]).tolist()
-        return [
-            Passages(chunks, vectors[begin:end], tuple(words[begin:end]))
-            for (_, chunks), begin, end in zip(cut, [0, *ends], ends, strict=False)
-        ]
+        return shared_out([chunks for _, chunks in cut], *self.made_of([text for own in texts for text in own]))
 
     def made_of(self, texts: Sequence[str]) -> tuple[Vector, list[bytes]]:
         """A vector for each text, of no numbers where there is no model, and its words. Vectors are rounded as a store keeps them, so
@@ -84,6 +79,14 @@ class Cutter:
 
     def _contextual(self, item: Item, chunks: Sequence[Chunk]) -> Vector:
         return _rounded(self._contextual_embedder.embed_spans(item.text, [(each.start, each.end) for each in chunks]))
+
+
+def shared_out(cut: Sequence[tuple[Chunk, ...]], vectors: Vector, words: Sequence[bytes]) -> list[Passages]:
+    """The passages of items, whose rows come one item after the other."""
+    ends = np.cumsum([len(chunks) for chunks in cut]).tolist()
+    return [
+        Passages(chunks, vectors[begin:end], tuple(words[begin:end])) for chunks, begin, end in zip(cut, [0, *ends], ends, strict=False)
+    ]
 
 
 def _rounded(vectors: Vector) -> Vector:

@@ -15,7 +15,7 @@ import numpy as np
 
 from ..analysis import terms
 from ..cancellation import in_thread
-from ..evidence.cutting import Cutter
+from ..evidence.cutting import Cutter, shared_out
 from ..model import Batch, Chunk, Entry, Item, Passages, Stored, Vector, Written
 from ..ports import Store
 from ..rank.duplicates import sketch
@@ -149,12 +149,7 @@ async def _passages(
         progress.chunks_embedded += len(rows)
         if report:
             report(progress)
-    every = np.concatenate(vectors)
-    ends = np.cumsum([len(chunks) for _, chunks in items]).tolist()
-    return [
-        Passages(chunks, every[begin:end], tuple(words[begin:end]))
-        for (_, chunks), begin, end in zip(items, [0, *ends], ends, strict=False)
-    ]
+    return shared_out([chunks for _, chunks in items], np.concatenate(vectors), words)
 
 
 async def _entries(
