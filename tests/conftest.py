@@ -55,7 +55,7 @@ def run(capsys: pytest.CaptureFixture[str]) -> Callable[..., tuple[int, str, str
 def open_store(request: pytest.FixtureRequest) -> Iterator[OpenStore]:
     """Opens the same store, empty at first, with each call."""
     reference = ReferenceStore()
-    with TemporaryDirectory(dir=IN_MEMORY if IN_MEMORY.is_dir() else None, prefix="recollect-") as folder:
+    with TemporaryDirectory(dir=IN_MEMORY if IN_MEMORY.is_dir() else None, prefix="recollect-", ignore_cleanup_errors=True) as folder:
 
         async def open_store(*, cache_bytes: int = 1_000_000) -> Store:
             if request.param == "reference":
