@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import threading
-from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager, nullcontext, suppress
 from datetime import datetime
@@ -19,13 +19,11 @@ from sqlalchemy import Connection, select
 from ...cancellation import checkpoint, in_pool, shielded, within
 from ...errors import Cancelled, StoreBusy, StoreReadOnly
 from ...filters import Filter
-from ...model import Batch, Finding, Known, Passages, Ranking, Space, Stored, StoreStatus, Vector, Visit, Written
+from ...model import Batch, Finding, Passages, Ranking, Space, StoreStatus, Vector, Written
 from ...settings import CacheSettings, VectorSettings
 from ...textquery import Node
-from ..sql import graph, rows
-from ..sql import passages as passage_rows
-from ..sql.facets import count_values, known_fields
-from ..sql.schema import VERSION, ItemRow, ScopeRow
+from ..sql.reading import SqlReading, filled_scopes
+from ..sql.schema import VERSION, ScopeRow
 from . import text as text_index
 from . import vectors as vector_index
 from .cache import ChunkCache
@@ -51,11 +49,9 @@ A_FEW = 32
 """Items looked up by key on the caller's own thread: .5 ms for ten, where handing it to a thread and back takes .2 to .4."""
 BRIEF_S = 0.01
 """How long the caller's own thread may read: ten items of a megabyte take 65 ms, and their passages 290."""
-PAGE = 500
-"""Items read at once by a scan."""
 
 
-class SqliteStore:
+class SqliteStore(SqlReading):
     """A folder on this machine: `recollect.db`, and for each scope the indexes derived from it."""
 
     def __init__(
@@ -186,7 +182,7 @@ class SqliteStore:
 
     async def cached(self, scope: str, recipe: str, contents: Mapping[str, str], *, since: datetime | None = None) -> dict[str, bytes]:
         read = partial(self._cache.look_up, scope=scope, recipe=recipe, contents=contents, since=since)
-        return await self._read_of(len(contents), read)
+        return await self._read_of(scope, len(contents), read)
 
     async def cache(self, scope: str, recipe: str, made: Mapping[str, tuple[str, bytes]], *, at: datetime) -> None:
         # Not on the thread that writes, where it would wait for a write that is going on.
@@ -288,19 +284,15 @@ class SqliteStore:
         with self._db.read() as connection:
             return function(connection)
 
-    async def _read_of(self, items: int, function: Callable[[Connection], R]) -> R:
+    async def _read_of(self, scope: str, items: int, function: Callable[[Connection], R]) -> R:
         """Read what some items have: right here where they are few, but on a thread where that turns out to be much."""
         if items <= A_FEW:
             with suppress(Cancelled), within(BRIEF_S):
                 return self._look_up(function)
-        return await self._read(function)
+        return await self._read(scope, function)
 
-    async def _read(self, function: Callable[[Connection], R]) -> R:
-        def read() -> R:
-            with self._db.read() as connection:
-                return function(connection)
-
-        return await self._run(read)
+    async def _read(self, scope: str, function: Callable[[Connection], R]) -> R:
+        return await self._run(self._look_up, function)
 
     def _search(self, scope: str, search: Callable[[Connection, ScopeIndexes, Space | None], Ranking]) -> Ranking:
         """What a search finds. Damage that shows only now is mended, and the search done again."""
@@ -343,47 +335,11 @@ class SqliteStore:
 
         return self._search(scope, search)
 
-    async def get(self, scope: str, ids: Sequence[str]) -> list[Stored]:
-        read = partial(rows.items, scope=scope, ids=ids)
-        return await self._read_of(len(ids), read)
-
-    async def scan(self, scope: str, where: Filter | None = None) -> AsyncIterator[Stored]:
-        after = ""
-        while page := await self._read(partial(rows.page_after, scope=scope, where=where, after=after, size=PAGE)):
-            for entry in page:
-                yield entry
-            after = page[-1].item.id
-
-    async def passages_of(
-        self, scope: str, ids: Sequence[str], *, space: Space | None = None, contents: Mapping[str, str] | None = None
-    ) -> dict[str, Passages]:
-        read = partial(passage_rows.passages_of, scope=scope, ids=ids, space=space, contents=contents)
-        return await self._read_of(len(ids), read)
-
-    async def passages(self, scope: str, content_hashes: Sequence[str], space: Space) -> dict[str, Passages]:
-        return await self._read(lambda connection: passage_rows.passages_of_contents(connection, scope, content_hashes, space))
-
-    async def without_passages(self, scope: str, space: Space, limit: int) -> list[Stored]:
-        return await self._read(lambda connection: passage_rows.without_passages(connection, scope, space, limit))
-
-    async def known(self, scope: str, source: str, under: str) -> dict[str, Known]:
-        return await self._read(lambda connection: rows.known(connection, scope, source, under))
-
     async def scopes(self) -> list[str]:
-        filled = select(ItemRow.id).where(ItemRow.scope == ScopeRow.scope).exists()
-        return await self._read(lambda connection: list(connection.scalars(select(ScopeRow.scope).where(filled).order_by(ScopeRow.scope))))
-
-    async def fields(self, scope: str) -> dict[str, frozenset[str]]:
-        return await self._read(lambda connection: known_fields(connection, scope))
-
-    async def facets(self, scope: str, names: Sequence[str], where: Filter | None = None) -> dict[str, dict[str, int]]:
-        return await self._read(lambda connection: {name: count_values(connection, scope, name, where) for name in names})
-
-    async def walk(self, scope: str, starts: Sequence[str], *, hops: int, fan_out: int, types: Sequence[str] | None = None) -> list[Visit]:
-        return await self._read(lambda connection: graph.walk(connection, scope, starts, hops=hops, fan_out=fan_out, types=types))
+        return await self._run(self._look_up, filled_scopes)
 
     async def status(self, scope: str) -> StoreStatus:
-        return await self._read(lambda connection: describe(connection, self.folder, self._of(scope), self._cache))
+        return await self._read(scope, lambda connection: describe(connection, self.folder, self._of(scope), self._cache))
 
     async def doctor(self, *, repair: bool) -> list[Finding]:
         def look() -> list[Finding]:

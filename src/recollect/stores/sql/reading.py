@@ -1,0 +1,73 @@
+"""What every SQL store reads in the same way: the methods of the port that are a query and no more."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from functools import partial
+from typing import TypeVar
+
+from sqlalchemy import Connection, select
+
+from ...filters import Filter
+from ...model import Known, Passages, Space, Stored, Visit
+from . import graph, rows
+from . import passages as passage_rows
+from .facets import count_values, known_fields
+from .schema import ItemRow, ScopeRow
+
+R = TypeVar("R")
+
+PAGE = 500
+"""Items read at once by a scan."""
+
+
+class SqlReading:
+    """Reads by connections that a store opens in its own way, and bound to a scope where it can bind them."""
+
+    async def _read(self, scope: str, function: Callable[[Connection], R]) -> R:
+        """What the function reads of a scope."""
+        raise NotImplementedError
+
+    async def _read_of(self, scope: str, items: int, function: Callable[[Connection], R]) -> R:
+        """The same, of so many items that are looked up by key."""
+        return await self._read(scope, function)
+
+    async def get(self, scope: str, ids: Sequence[str]) -> list[Stored]:
+        return await self._read_of(scope, len(ids), partial(rows.items, scope=scope, ids=ids))
+
+    async def scan(self, scope: str, where: Filter | None = None) -> AsyncIterator[Stored]:
+        after = ""
+        while page := await self._read(scope, partial(rows.page_after, scope=scope, where=where, after=after, size=PAGE)):
+            for entry in page:
+                yield entry
+            after = page[-1].item.id
+
+    async def passages_of(
+        self, scope: str, ids: Sequence[str], *, space: Space | None = None, contents: Mapping[str, str] | None = None
+    ) -> dict[str, Passages]:
+        read = partial(passage_rows.passages_of, scope=scope, ids=ids, space=space, contents=contents)
+        return await self._read_of(scope, len(ids), read)
+
+    async def passages(self, scope: str, content_hashes: Sequence[str], space: Space) -> dict[str, Passages]:
+        return await self._read(scope, lambda connection: passage_rows.passages_of_contents(connection, scope, content_hashes, space))
+
+    async def without_passages(self, scope: str, space: Space, limit: int) -> list[Stored]:
+        return await self._read(scope, lambda connection: passage_rows.without_passages(connection, scope, space, limit))
+
+    async def known(self, scope: str, source: str, under: str) -> dict[str, Known]:
+        return await self._read(scope, lambda connection: rows.known(connection, scope, source, under))
+
+    async def fields(self, scope: str) -> dict[str, frozenset[str]]:
+        return await self._read(scope, lambda connection: known_fields(connection, scope))
+
+    async def facets(self, scope: str, names: Sequence[str], where: Filter | None = None) -> dict[str, dict[str, int]]:
+        return await self._read(scope, lambda connection: {name: count_values(connection, scope, name, where) for name in names})
+
+    async def walk(self, scope: str, starts: Sequence[str], *, hops: int, fan_out: int, types: Sequence[str] | None = None) -> list[Visit]:
+        return await self._read(scope, lambda connection: graph.walk(connection, scope, starts, hops=hops, fan_out=fan_out, types=types))
+
+
+def filled_scopes(connection: Connection) -> list[str]:
+    """The scopes that have an item, in order."""
+    filled = select(ItemRow.id).where(ItemRow.scope == ScopeRow.scope).exists()
+    return list(connection.scalars(select(ScopeRow.scope).where(filled).order_by(ScopeRow.scope)))
