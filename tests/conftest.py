@@ -1,16 +1,27 @@
-"""The stores that the contract is run against, and the command."""
+"""The stores that the contract is run against, fresh Postgres databases, and the command."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+import asyncio
+import os
+import shutil
+from collections.abc import Callable, Coroutine, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass, field
+from itertools import count
 from pathlib import Path
+from secrets import token_hex
 from tempfile import TemporaryDirectory
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
+from urllib.parse import urlsplit, urlunsplit
 
 import pytest
 
+from recollect.errors import StoreError
 from recollect.ports import Store
-from recollect.settings import CacheSettings, VectorSettings
+from recollect.settings import CacheSettings, PostgresSettings, VectorSettings
+from recollect.stores.postgres.store import PostgresStore
 from recollect.stores.reference import ReferenceStore
 from recollect.stores.sqlite.store import SqliteStore
 from recollect.surfaces.cli import main
@@ -25,7 +36,11 @@ STORES: dict[str, Callable[[Path, CacheSettings], Store]] = {
     "sqlite-binary": lambda folder, cache: SqliteStore(folder, cache=cache, vectors=VectorSettings(policy="binary")),
     "sqlite-hnsw": lambda folder, cache: SqliteStore(folder, cache=cache, vectors=VectorSettings(policy="hnsw")),
 }
-VARIANTS = ("sqlite-binary", "sqlite-hnsw")
+POSTGRES = {
+    "postgres": PostgresSettings(pool_size=4),
+    "postgres-hnsw": PostgresSettings(pool_size=4, exact_below=0),
+}
+VARIANTS = ("sqlite-binary", "sqlite-hnsw", "postgres-hnsw")
 """These differ in how vectors are searched and in nothing else, so only laws about that are asked of them."""
 
 ASKED_OF_VARIANTS = ("recollect.testing.filtering", "recollect.testing.nearness", "recollect.testing.twin")
@@ -33,11 +48,14 @@ ASKED_OF_VARIANTS = ("recollect.testing.filtering", "recollect.testing.nearness"
 IN_MEMORY = Path("/dev/shm")
 """Where there is a file system in memory it is used: a synced write takes 50 ms there, 200 on a busy disk."""
 
+POSTGRES_BYTES = 1_000_000_000
+"""So much must be free in memory for a server's data to be there: it begins with 60 MB, and a container may have 64 in all."""
+
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
     if "open_store" in metafunc.fixturenames:
         variants = VARIANTS if metafunc.function.__module__ in ASKED_OF_VARIANTS else ()
-        metafunc.parametrize("open_store", ["reference", "sqlite", *variants], indirect=True)
+        metafunc.parametrize("open_store", ["reference", "sqlite", "postgres", *variants], indirect=True)
 
 
 @pytest.fixture
@@ -55,12 +73,118 @@ def run(capsys: pytest.CaptureFixture[str]) -> Callable[..., tuple[int, str, str
 def open_store(request: pytest.FixtureRequest) -> Iterator[OpenStore]:
     """Opens the same store, empty at first, with each call."""
     reference = ReferenceStore()
-    with TemporaryDirectory(dir=IN_MEMORY if IN_MEMORY.is_dir() else None, prefix="recollect-", ignore_cleanup_errors=True) as folder:
+    in_memory = IN_MEMORY if IN_MEMORY.is_dir() else None
+    with TemporaryDirectory(dir=in_memory, prefix="recollect-", ignore_cleanup_errors=True) as folder, ExitStack() as fresh:
+        url = fresh.enter_context(request.getfixturevalue("postgres").database()) if request.param.startswith("postgres") else ""
 
         async def open_store(*, cache_bytes: int = 1_000_000) -> Store:
             if request.param == "reference":
                 reference.cache_bytes = cache_bytes
                 return reference
+            if url:
+                return PostgresStore(url, cache=CacheSettings(max_bytes=cache_bytes), options=POSTGRES[request.param])
             return STORES[request.param](Path(folder) / "store", CacheSettings(max_bytes=cache_bytes))
 
         yield open_store
+
+
+@dataclass(frozen=True, slots=True)
+class Postgres:
+    """A server that gives a test a database of its own: a copy, in 15 ms, of one that was prepared once."""
+
+    admin: str
+    """The URL of a superuser; a role that may create databases and roles will do where template1 has the extensions."""
+    name: str = field(default_factory=lambda: f"recollect_test_{token_hex(4)}")
+    """Of the role that owns the databases and is no superuser; what else is made on the server begins with it."""
+    numbers: count[int] = field(default_factory=count)
+
+    @contextmanager
+    def database(self) -> Iterator[str]:
+        """The URL of a fresh database, for its owner; it is dropped in the end, whoever is still connected."""
+        database = f"{self.name}_{next(self.numbers)}"
+        copy = f"create database {database} template {self.template} strategy file_copy owner {self.name}"
+        finished(execute(self.admin, copy))
+        try:
+            yield self.owner(database)
+        finally:
+            finished(execute(self.admin, f"drop database {database} with (force)"))
+
+    def owner(self, database: str) -> str:
+        parts = urlsplit(self.admin)
+        server = parts.netloc.rpartition("@")[2]
+        return urlunsplit(parts._replace(netloc=f"{self.name}:{self.name}@{server}", path=f"/{database}"))
+
+    def superuser(self, url: str) -> str:
+        """The URL of the same database for the administrator."""
+        return urlunsplit(urlsplit(self.admin)._replace(path=urlsplit(url).path))
+
+    @property
+    def template(self) -> str:
+        return f"{self.name}_template"
+
+    @contextmanager
+    def prepared(self) -> Iterator[Postgres]:
+        """With its role and its template, which are gone afterwards."""
+        role = (f"create role {self.name} login password '{self.name}'", f"grant {self.name} to current_user")
+        try:
+            finished(execute(self.admin, *role, f"create database {self.template} owner {self.name}"))
+            prepare(self.superuser(self.owner(self.template)), self.owner(self.template))
+            yield self
+        finally:
+            finished(execute(self.admin, f"drop database if exists {self.template}", f"drop role if exists {self.name}"))
+
+
+def prepare(superuser: str, owner: str) -> None:
+    """What every fresh database has, from two URLs of the template; no connection to it may stay open."""
+    finished(execute(superuser, "create extension if not exists vector", "create extension if not exists btree_gin"))
+    finished(migrated(owner))
+
+
+async def migrated(url: str) -> None:
+    """Makes the tables."""
+    store = PostgresStore(url)
+    await store.migrate()
+    await store.close()
+
+
+async def execute(url: str, *statements: str) -> None:
+    import asyncpg
+
+    connection = await asyncpg.connect(url)
+    try:
+        for statement in statements:
+            await connection.execute(statement)
+    finally:
+        await connection.close()
+
+
+def finished(work: Coroutine[Any, Any, None]) -> None:
+    """Waits for it in a thread of its own, so that a test may run an event loop or not."""
+    with ThreadPoolExecutor(1) as thread:
+        thread.submit(asyncio.run, work).result()
+
+
+@contextmanager
+def private_server() -> Iterator[str]:
+    """The superuser's URL. Without a server the tests that need it are skipped at home, and fail where it is required."""
+    from recollect.testing.postgres import LocalPostgres
+
+    in_memory = IN_MEMORY.is_dir() and shutil.disk_usage(IN_MEMORY).free > POSTGRES_BYTES
+    with TemporaryDirectory(dir=IN_MEMORY if in_memory else None, prefix="recollect-", ignore_cleanup_errors=True) as folder:
+        try:
+            server = LocalPostgres(folder).start()
+        except StoreError as missing:
+            required = os.environ.get("CI") or "postgres" in os.environ.get("REQUIRE_STORES", "")
+            (pytest.fail if required else pytest.skip)(str(missing))
+        try:
+            yield server.url()
+        finally:
+            server.stop("immediate")
+
+
+@pytest.fixture(scope="session")
+def postgres() -> Iterator[Postgres]:
+    """A private server, begun with the first test that needs it, or the one that RECOLLECT_TEST_POSTGRES names."""
+    with ExitStack() as parts:
+        admin = os.environ.get("RECOLLECT_TEST_POSTGRES") or parts.enter_context(private_server())
+        yield parts.enter_context(Postgres(admin).prepared())

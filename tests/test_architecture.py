@@ -39,9 +39,12 @@ ALLOWED = {
     # The write path is one pipeline: it cuts and sketches what it takes in.
     "ingest": SHARED | {"evidence", "rank"},
     "pipeline": SHARED | {"understand", "recall", "rank", "evidence", "assemble"},
-    "retriever": SHARED | {"settings", "pipeline", "understand", "evidence"},
-    "library": SHARED | {"settings", "retriever", "ingest", "evidence", "embed", "stores", "sync"},
+    "recording": SHARED,
+    "retriever": SHARED | {"settings", "pipeline", "understand", "evidence", "recording"},
+    "library": SHARED | {"settings", "recording", "retriever", "ingest", "evidence", "embed", "stores", "sync"},
     "sync": {"library", "errors"},
+    "likeness": SHARED,
+    "copying": SHARED | {"ingest", "likeness"},
     "evaluate": SHARED | {"settings", "library", "ingest", "stores"},
     "testing": SHARED | {"understand", "stores"},
 }

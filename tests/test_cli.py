@@ -72,7 +72,7 @@ def test_help_and_version_import_nothing_heavy(flag: str) -> None:
     assert said.stderr.strip() == "[]"
 
 
-@pytest.mark.parametrize("verb", ["index", "import", "search", "get", "delete", "status", "doctor", "schema"])
+@pytest.mark.parametrize("verb", ["index", "import", "search", "get", "delete", "log", "status", "doctor", "schema"])
 def test_every_verb_has_help(verb: str, run: Run) -> None:
     code, out, err = run(verb, "--help")
     assert (code, err) == (0, "")
@@ -87,7 +87,9 @@ def test_options_stand_before_or_after_the_verb(order: Sequence[str], notes: Pat
     assert (loads_once(out)["scope"], loads_once(out)["items"]) == ("team", 3)
 
 
-@pytest.mark.parametrize("arguments", [("search", "cat"), ("get", "x"), ("delete", "x"), ("status",), ("doctor",), ("index", "--reembed")])
+@pytest.mark.parametrize(
+    "arguments", [("search", "cat"), ("get", "x"), ("delete", "x"), ("log",), ("status",), ("doctor",), ("index", "--reembed")]
+)
 def test_a_verb_that_needs_a_store_does_not_make_one(arguments: Sequence[str], notes: Path, run: Run) -> None:
     code, out, err = run(*arguments)
     assert (code, out) == (3, "")

@@ -123,6 +123,11 @@ REFUSED: list[tuple[object, list[str]]] = [
     ({"created_at": {"in": ["2024-05-17"] * 1_200}}, ["3601 conditions", str(MAX_CONDITIONS), "'gte' and 'lt'"]),
     ({"created_at": {"in": ["2024", 1.5]}}, ["'created_at'", "1.5"]),
     ({"created_at": True}, ["'created_at'", "True"]),
+    ({"entities": {"prefix": "customer:"}}, ["'prefix' is not for 'entities'", "several", "eq, ne, in, nin, exists"]),
+    ({"entities": {"gte": "a"}}, ["'gte' is not for 'entities'", "eq, ne, in, nin, exists"]),
+    ({"entities": {"has": "a"}}, ["unknown operator 'has'", "'entities'"]),
+    ({"entities": 3}, ["'entities'", "text", "not 3", "quotes"]),
+    ({"entities": ["a", None]}, ["'entities'", "not None"]),
 ]
 
 
@@ -153,6 +158,7 @@ KNOWN = {"year": frozenset({"number"}), "tags": frozenset({"text", "boolean"}), 
         {"year": 3, "tags": ["a", True], "owner": {"prefix": "A"}},
         {"NOT": {"OR": [{"year": {"exists": True}}, {"owner": {"glob": "*"}}]}},
         {"status": "approved", "path": {"glob": "x"}, "created_at": 2024, "importance": {"gt": 0.5}},
+        {"entities": ["customer:a1"], "NOT": {"entities": {"exists": False}}},
     ],
 )
 def test_a_filter_on_fields_that_there_are_is_accepted(where: dict[str, Any]) -> None:

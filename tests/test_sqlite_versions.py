@@ -16,7 +16,7 @@ from typing import Any
 import pytest
 
 from recollect.errors import StoreTooNew
-from recollect.model import Edge
+from recollect.model import Edge, Retrieval, Returned
 from recollect.stores.sql.schema import VERSION
 from recollect.stores.sqlite import migrations
 from recollect.stores.sqlite.store import SqliteStore
@@ -54,8 +54,27 @@ CREATE INDEX items_by_source ON items (scope, source, source_ref);
 CREATE INDEX items_by_time ON items (scope, created_at);
 CREATE INDEX tombstones_by_next ON tombstones (scope, next_seq);
 """
-TABLES = ("chunks", "edges", "fields", "items", "meta", "scopes", "spaces", "tombstones")
+VERSION_2 = (
+    VERSION_1
+    + """
+DROP TABLE chunks;
+CREATE TABLE chunks (scope VARCHAR NOT NULL, space VARCHAR NOT NULL, item_id VARCHAR NOT NULL, ordinal INTEGER NOT NULL,
+    start_idx INTEGER NOT NULL, end_idx INTEGER NOT NULL, token_count INTEGER NOT NULL, line_start INTEGER NOT NULL,
+    line_end INTEGER NOT NULL, heading_path JSON, symbol VARCHAR, parent VARCHAR, vector BLOB NOT NULL, words BLOB,
+    PRIMARY KEY (scope, space, item_id, ordinal));
+DROP TABLE scopes;
+CREATE TABLE scopes (scope VARCHAR NOT NULL, change BIGINT NOT NULL, cache_hits BIGINT DEFAULT 0 NOT NULL,
+    cache_misses BIGINT DEFAULT 0 NOT NULL, PRIMARY KEY (scope));
+CREATE TABLE chunk_cache (scope VARCHAR NOT NULL, item_id VARCHAR NOT NULL, recipe VARCHAR NOT NULL, content_hash VARCHAR NOT NULL,
+    created_at DATETIME NOT NULL, used BIGINT NOT NULL, bytes INTEGER NOT NULL, data BLOB NOT NULL,
+    PRIMARY KEY (scope, item_id, recipe));
+CREATE INDEX chunk_cache_by_use ON chunk_cache (used, bytes);
+"""
+)
+SCHEMAS = {1: VERSION_1, 2: VERSION_2}
 ENTRIES = [entry(f"i{at}", f"shared words {at}", direction(f"{at}"), direction(f"{at}x"), metadata={"n": at}) for at in range(8)]
+
+SEARCH = Retrieval(id="s", at=WHEN, query="shared", profile="documents", took_ms=1.0, found=(Returned(1, "i0", 1.0),))
 
 processes = multiprocessing.get_context("forkserver")
 processes.set_forkserver_preload(["recollect.stores.sqlite.store", __name__])
@@ -84,9 +103,9 @@ async def opened_and_answering(folder: Path) -> list[Any]:
         await store.close()
 
 
-@pytest.fixture(scope="module")
-def filled(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, list[Any]]:
-    """A store of version 1, and what its answers are: the tables as they were, with the rows of a present one."""
+@pytest.fixture(scope="module", params=SCHEMAS)
+def filled(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, list[Any]]:
+    """A store of an older version, and what its answers are: the tables as they were, with the rows of a present one."""
     folder = tmp_path_factory.mktemp("versions") / "store"
 
     async def fill() -> list[Any]:
@@ -101,12 +120,13 @@ def filled(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, list[Any]]:
     (folder / "recollect.db").rename(folder / "present.db")
     with closing(sqlite3.connect(folder / "recollect.db", isolation_level=None)) as connection:
         connection.execute("PRAGMA journal_mode=WAL")
-        connection.executescript(VERSION_1)
+        connection.executescript(SCHEMAS[request.param])
         connection.execute("ATTACH ? AS present", (str(folder / "present.db"),))
-        for table in TABLES:
+        tables = [row[0] for row in connection.execute("SELECT name FROM main.sqlite_master WHERE type = 'table'")]
+        for table in tables:
             columns = ", ".join(row[1] for row in connection.execute(f"PRAGMA main.table_info({table})"))
             connection.execute(f"INSERT INTO main.{table} ({columns}) SELECT {columns} FROM present.{table}")
-        connection.execute("UPDATE meta SET value = '1' WHERE name = 'version'")
+        connection.execute("UPDATE meta SET value = ? WHERE name = 'version'", (str(request.param),))
         connection.execute("DETACH present")
     (folder / "present.db").unlink()
     return folder, expected
@@ -126,7 +146,7 @@ def version_of(folder: Path) -> str:
 
 def test_an_older_store_is_brought_up_to_date_and_answers_as_before(old: tuple[Path, list[Any]]) -> None:
     folder, expected = old
-    assert version_of(folder) == "1"
+    assert int(version_of(folder)) < VERSION
     assert asyncio.run(opened_and_answering(folder)) == expected
     assert version_of(folder) == str(VERSION)
 
@@ -135,6 +155,8 @@ def test_an_older_store_is_brought_up_to_date_and_answers_as_before(old: tuple[P
         content = ENTRIES[0].item.content_hash
         await store.cache(SCOPE, "recipe", {"i0": (content, b"made")}, at=WHEN)
         assert await store.cached(SCOPE, "recipe", {"i0": content}) == {"i0": b"made"}
+        await store.log(SCOPE, SEARCH, max_entries=9)
+        assert [found async for found in store.retrievals(SCOPE)] == [SEARCH]
         assert (await write(store, ENTRIES[0])).unchanged == ("i0",)
         assert (await store.status(SCOPE)).version == VERSION
         await store.close()
@@ -177,27 +199,28 @@ def test_several_processes_may_open_an_older_store_at_once(old: tuple[Path, list
     assert asyncio.run(opened_and_answering(folder)) == expected
 
 
-def die_upgrading(folder: Path, after: int) -> None:
-    """Open the store, and be killed once so many statements are done."""
-    statements = migrations.STEPS[2]
+def die_upgrading(folder: Path, step: int, after: int) -> None:
+    """Open the store, and be killed once so many statements of a step are done."""
+    statements = migrations.STEPS[step]
 
     class Deadly(tuple[str, ...]):
         def __iter__(self) -> Any:
             yield from statements[:after]
             os.kill(os.getpid(), signal.SIGKILL)
 
-    migrations.STEPS[2] = Deadly()
+    migrations.STEPS[step] = Deadly()
     SqliteStore(folder)
 
 
-@pytest.mark.parametrize("after", [0, 2, len(migrations.STEPS[2])])
+@pytest.mark.parametrize("after", [0, 2, len(migrations.STEPS[VERSION])])
 def test_a_kill_in_the_middle_leaves_the_store_as_it_was(old: tuple[Path, list[Any]], after: int) -> None:
     folder, expected = old
-    dying = processes.Process(target=die_upgrading, args=(folder, after))
+    before = version_of(folder)
+    dying = processes.Process(target=die_upgrading, args=(folder, VERSION, after))
     dying.start()
     dying.join(60)
     assert dying.exitcode == -signal.SIGKILL
-    assert version_of(folder) == "1"
+    assert version_of(folder) == before
     assert asyncio.run(opened_and_answering(folder)) == expected
     assert version_of(folder) == str(VERSION)
 
@@ -207,13 +230,15 @@ import asyncio, sys
 from pathlib import Path
 from recollect.errors import StoreReadOnly
 from recollect.stores.sqlite.store import SqliteStore
-from test_sqlite_versions import ENTRIES, SCOPE, WHEN, answers
+from test_sqlite_versions import ENTRIES, SCOPE, SEARCH, WHEN, answers
 
 async def read():
     store = SqliteStore(Path(sys.argv[1]))
     contents = {"i0": ENTRIES[0].item.content_hash}
     await store.cache(SCOPE, "recipe", {"i0": (contents["i0"], b"made")}, at=WHEN)
     assert await store.cached(SCOPE, "recipe", contents) == {}
+    await store.log(SCOPE, SEARCH, max_entries=9)
+    assert [found async for found in store.retrievals(SCOPE)] == []
     try:
         await store.clear_cache(SCOPE)
         raise AssertionError("cleared")
@@ -230,6 +255,7 @@ asyncio.run(read())
 @pytest.mark.parametrize("log", ["folded in", "beside it"])
 def test_an_older_store_that_may_not_be_written_is_read_as_it_is(old: tuple[Path, list[Any]], log: str) -> None:
     folder, expected = old
+    before = version_of(folder)
     holder = sqlite3.connect(folder / "recollect.db")
     if log == "beside it":
         holder.execute("UPDATE items SET stamp = stamp")
@@ -239,8 +265,8 @@ def test_an_older_store_that_may_not_be_written_is_read_as_it_is(old: tuple[Path
     said = run_where_nothing_may_be_written(READ, folder)
     holder.close()
     assert said.stderr == ""
-    assert said.stdout.strip() == f"{expected!r} 1 CacheStatus(entries=0, bytes=0, max_bytes=256000000, hits=0, misses=1)"
-    assert version_of(folder) == "1"
+    assert said.stdout.strip() == f"{expected!r} {before} CacheStatus(entries=0, bytes=0, max_bytes=256000000, hits=0, misses=1)"
+    assert version_of(folder) == before
 
 
 def test_a_store_of_a_later_version_is_refused(old: tuple[Path, list[Any]]) -> None:

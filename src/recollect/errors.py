@@ -14,6 +14,7 @@ RecollectError
     ├── StoreFull         no space left
     ├── StoreReadOnly     the folder may not be written
     ├── StoreTooNew       written by a newer version
+    ├── StoreUnreachable  its server does not answer
     └── ModelMismatch     filled by another embedding model
 """
 
@@ -77,6 +78,10 @@ class StoreReadOnly(StoreError):
 
 class StoreTooNew(StoreError):
     """The store was written by a newer version of Recollect."""
+
+
+class StoreUnreachable(StoreError):
+    """The store's server does not answer."""
 
 
 class ModelMismatch(StoreError):

@@ -3,7 +3,7 @@
     {"status": "approved", "year": {"gte": 2024}, "OR": [{"path": {"glob": "src/**"}}, {"tags": "api"}]}
 
 A name is a field of the item or else of its metadata (`metadata.NAME` says so in full). A metadata value that is a
-list matches when one of its elements does. `matches` is the meaning; every store must agree with it.
+list matches when one of its elements does, and so do the entities of an item. `matches` is the meaning; every store must agree with it.
 """
 
 from __future__ import annotations
@@ -39,10 +39,14 @@ ITEM_FIELDS: Final[Mapping[str, Type]] = {
     "updated_at": "time",
     "importance": "number",
     "use_count": "number",
+    "entities": "text",
 }
+OF_SEVERAL_VALUES: Final = ("entities",)
+"""Fields of the item that hold any number of values, of which one has to match."""
 ALIASES: Final[Mapping[str, str]] = {"path": "source_ref"}
 ALLOWED_VALUES: Final[Mapping[str, tuple[str, ...]]] = {"status": STATUSES, "format": FORMATS}
 OPERATORS: Final = ("eq", "ne", "in", "nin", "gt", "gte", "lt", "lte", "prefix", "glob", "exists")
+OPERATORS_OF_SEVERAL: Final = ("eq", "ne", "in", "nin", "exists")
 RELATIONS: Final[Mapping[str, Callable[[Any, Any], bool]]] = {"eq": eq, "gt": gt, "gte": ge, "lt": lt, "lte": le}
 MAX_DEPTH: Final = 32
 MAX_VALUES: Final = 10_000
@@ -62,6 +66,11 @@ class Field:
     def type(self) -> Type | None:
         """What it holds, where that is fixed."""
         return ITEM_FIELDS[self.name] if self.of_item else None
+
+    @property
+    def has_several(self) -> bool:
+        """Whether it is a field of the item that holds any number of values."""
+        return self.of_item and self.name in OF_SEVERAL_VALUES
 
 
 @dataclass(frozen=True, slots=True)
@@ -172,6 +181,9 @@ def field_named(name: str) -> Field:
 
 
 def _operation(field: Field, operator: object, operand: object) -> Filter:
+    if field.has_several and operator in OPERATORS and operator not in OPERATORS_OF_SEVERAL:
+        usable = ", ".join(OPERATORS_OF_SEVERAL)
+        raise InvalidInput(f"{operator!r} is not for {field.name!r}, which holds several texts: use one of {usable}")
     match operator:
         case "eq" | "gt" | "gte" | "lt" | "lte":
             return _compare(field, operator, operand)
@@ -351,4 +363,6 @@ def values_of(field: Field, item: Item) -> list[Any]:
     if not field.of_item:
         return [value for name, value in metadata_values(item.metadata) if name == field.name]
     value = getattr(item, field.name)
+    if field.has_several:
+        return list(dict.fromkeys(value))
     return [] if value is None else [value]

@@ -19,10 +19,11 @@ from .evidence.cutting import Cutter, Reader
 from .filters import check
 from .filters import parse as parse_filter
 from .ingest import Problem, Progress
-from .model import Batch, Edge, Finding, Item, Known, StoreStatus, Visit
+from .model import Batch, Edge, Finding, Item, Known, Retrieval, StoreStatus, Visit
 from .ports import Clock, Embedder, Retriever, Store, SupportsClosing
 from .prefs import CachePrefs, ChunkingPrefs, RetrievalPrefs
 from .profiles import TEXT, VECTOR, Blend, Normalize
+from .recording import Recorder
 from .request import MAX_DEADLINE_S, RequestContext, check_scope, now
 from .retriever import HybridRetriever
 from .settings import Settings
@@ -71,6 +72,7 @@ class Library:
         self.scope = scope
         self.settings = options or Settings()
         self.chunkers = ChunkerRegistry()
+        self._recorder = Recorder(store, max_entries=self.settings.log.max_entries) if self.settings.log.retrievals else None
         self._clock = clock
         self._owns_embedder = False
 
@@ -107,6 +109,8 @@ class Library:
 
     async def close(self) -> None:
         """Let go of the store, and of a model that was opened with it."""
+        if self._recorder:
+            await self._recorder.close()
         await self.store.close()
         if self._owns_embedder and isinstance(self.embedder, SupportsClosing):
             self.embedder.close()
@@ -213,7 +217,7 @@ class Library:
     @cached_property
     def retriever(self) -> Retriever:
         """The store and the model as a Retriever: for callers with a scope, a deadline and preferences of their own."""
-        return HybridRetriever(self.store, self._reader, self.settings.search)
+        return HybridRetriever(self.store, self._reader, self.settings.search, self._recorder)
 
     async def search(
         self,
@@ -319,6 +323,12 @@ class Library:
     ) -> list[Visit]:
         """The items linked to these, nearest first."""
         return await self.store.walk(self.scope, [starts] if isinstance(starts, str) else starts, hops=hops, fan_out=fan_out, types=types)
+
+    def retrievals(self, *, since: datetime | None = None) -> AsyncIterator[Retrieval]:
+        """The searches of this scope that were logged, not before `since`, newest first; see the setting `log.retrievals`."""
+        if since is not None and since.utcoffset() is None:
+            raise InvalidInput(f"since is {since!r}: give a time with its zone, such as datetime(2024, 5, 17, tzinfo=UTC)")
+        return self.store.retrievals(self.scope, since=since)
 
     async def status(self) -> StoreStatus:
         """How the store stands."""

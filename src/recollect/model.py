@@ -191,6 +191,30 @@ class Fused(NamedTuple):
     parts: tuple[Part, ...]
 
 
+class Returned(NamedTuple):
+    """An item that a logged search gave back. Its rank, from 1, stays the same when others are deleted: by it the rest of the log can
+    name the item without leaving a trace of it."""
+
+    rank: int
+    id: str
+    score: float
+    parts: tuple[Part, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Retrieval:
+    """A search as it is logged: what was asked, when and how, and what came of it."""
+
+    id: str
+    at: datetime
+    query: str
+    profile: str
+    took_ms: float
+    found: tuple[Returned, ...] = ()
+    details: Mapping[str, Any] = field(default_factory=dict)
+    """Whatever else is known of it, as JSON. It names items by their rank, such as {"used": [1, 3]}, and never by id."""
+
+
 class Weighed(NamedTuple):
     """A chunk as evidence, with its scores. `place` is the place of its item among the candidates, from 0."""
 

@@ -13,7 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from .filters import Filter
-from .model import Batch, Finding, Known, Passages, Ranking, Space, Stored, StoreStatus, Vector, Visit, Written
+from .model import Batch, Edge, Finding, Known, Passages, Ranking, Retrieval, Space, Stored, StoreStatus, Vector, Visit, Written
 from .textquery import Node
 
 if TYPE_CHECKING:
@@ -147,7 +147,11 @@ class Store(Protocol):
         ...
 
     def scan(self, scope: str, where: Filter | None = None) -> AsyncIterator[Stored]:
-        """Every item, in order of id."""
+        """Every item, in order of id, by code points. Items are read a few at a time, and fewer where they are long."""
+        ...
+
+    def edges(self, scope: str) -> AsyncIterator[Edge]:
+        """Every edge, in order of source, type and target, by code points; also one whose ends are no items."""
         ...
 
     async def passages_of(
@@ -180,6 +184,17 @@ class Store(Protocol):
 
     async def clear_cache(self, scope: str) -> int:
         """Throw away all that the chunk cache has of the scope; how many entries."""
+        ...
+
+    async def log(self, scope: str, retrieval: Retrieval, *, max_entries: int) -> None:
+        """Keep a search in the scope's log; beyond so many entries the oldest go. One whose id is there changes nothing.
+
+        An item that is deleted is gone from every entry; left out is what is gone already, and a search of a scope that holds
+        nothing. Nobody waits for this: where the store may not be written, is full, or is being written just now, nothing is kept."""
+        ...
+
+    def retrievals(self, scope: str, *, since: datetime | None = None) -> AsyncIterator[Retrieval]:
+        """The searches that were logged, not before `since`: newest first, of the same time the last id first."""
         ...
 
     async def known(self, scope: str, source: str, under: str) -> dict[str, Known]:

@@ -12,18 +12,21 @@ from .evidence.cutting import Reader
 from .ports import Store
 from .prefs import RetrievalPrefs
 from .profiles import Profile, adjusted, named
+from .recording import Recorder, retrieval
 from .request import RequestContext, guarded
 from .settings import SearchSettings
 from .understand import understand
 
 
 class HybridRetriever:
-    """Searches by words and by meaning, of whichever scope the request names. It emits nothing and keeps nothing of a request."""
+    """Searches by words and by meaning, of whichever scope the request names. It emits nothing, and keeps nothing of a request unless
+    it was given a recorder."""
 
-    def __init__(self, store: Store, reader: Reader, options: SearchSettings | None = None) -> None:
+    def __init__(self, store: Store, reader: Reader, options: SearchSettings | None = None, recorder: Recorder | None = None) -> None:
         self._store = store
         self._reader = reader
         self._options = options or SearchSettings()
+        self._recorder = recorder
 
     async def search(self, ctx: RequestContext, prefs: RetrievalPrefs | Mapping[str, Any]) -> RetrievalBundle:
         """The candidates and the evidence for a question; prefs may be a plain dictionary too.
@@ -34,7 +37,11 @@ class HybridRetriever:
         prefs = RetrievalPrefs.model_validate(prefs)
         self._reader.check(prefs.chunking)
         plan = understand(prefs, scope=ctx.scope, profile=self._profile(prefs.profile))
-        return await guarded(ctx, pipeline.search(self._store, self._reader, plan, ctx.now))
+        begin = ctx.now()
+        bundle = await guarded(ctx, pipeline.search(self._store, self._reader, plan, ctx.now))
+        if self._recorder:
+            self._recorder.record(ctx.scope, retrieval(ctx, plan, bundle, at=begin))
+        return bundle
 
     def _profile(self, name: str | None) -> Profile:
         """What is set goes with the profile that is set: another one that is asked for has its own numbers."""

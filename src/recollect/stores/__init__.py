@@ -22,11 +22,16 @@ def folder_of(url: str) -> Path | None:
     return None if "://" in url else Path(url)
 
 
+def is_postgres(url: str) -> bool:
+    """Whether a URL names a database of Postgres."""
+    return url.partition("://")[0].partition("+")[0] in ("postgres", "postgresql") and "://" in url
+
+
 def folder_at(url: str, *, create: bool) -> Path:
     """The folder of the store at a URL, which must be there unless it may be made."""
     folder = folder_of(url)
     if folder is None or not str(folder).strip("."):
-        raise InvalidInput(f"{url!r} names no store: give a folder, or {SCHEME}FOLDER")
+        raise InvalidInput(f"{url!r} names no store: give a folder, {SCHEME}FOLDER, or postgresql://USER:PASSWORD@HOST/DATABASE")
     if not create and not (folder / "recollect.db").exists():
         raise NotFound(f"there is no store in {str(folder)!r}: make one with `recollect index PATH`, or name another with --store")
     return folder
@@ -34,6 +39,10 @@ def folder_at(url: str, *, create: bool) -> Path:
 
 def open_store(url: str, options: Settings, *, create: bool = True) -> Store:
     """The store at a URL, or in a folder."""
+    if is_postgres(url):
+        from .postgres.store import PostgresStore
+
+        return PostgresStore(url, create=create, options=options.postgres, cache=options.cache)
     folder = folder_at(url, create=create)
     from .sqlite.store import SqliteStore
 

@@ -6,12 +6,13 @@ import json
 import os
 from argparse import SUPPRESS, ArgumentParser, ArgumentTypeError, Namespace, RawDescriptionHelpFormatter
 from collections.abc import Sequence
+from datetime import datetime
 from pathlib import Path
 from typing import Any, NoReturn
 
 from .. import __version__
 from ..errors import InvalidInput
-from . import evaluating, verbs
+from . import copying, evaluating, verbs
 
 DESCRIPTION = "Find what matters in documents, code and notes: by words and by meaning, on this machine, with the reason for every result."
 
@@ -75,6 +76,10 @@ def parse(arguments: Sequence[str]) -> Namespace:
             _check_search(args)
         case "delete":
             _check_delete(args)
+        case "copy":
+            _check_copy(args)
+        case "log" if args.k < 1:
+            raise InvalidInput(f"--k is {args.k}: give at least 1")
         case "eval":
             _check_eval(args)
     return args
@@ -116,6 +121,13 @@ def _check_delete(args: Namespace) -> None:
         raise InvalidInput("an empty filter passes every item: use --all to delete them all")
 
 
+def _check_copy(args: Namespace) -> None:
+    if args.store is not None:
+        raise InvalidInput("--store names no part of a copy: give the two stores as `recollect copy FROM TO`")
+    # Before the verb it is one name, as everywhere; after it there may be several.
+    args.scopes = [args.scope] if isinstance(args.scope, str) else args.scope
+
+
 def _check_eval(args: Namespace) -> None:
     _check_there([args.dataset, *map(str, args.compare or [])])
     if args.compare and (args.worst is not None or args.questions is not None):
@@ -140,10 +152,10 @@ def parser() -> ArgumentParser:
     root.add_argument("--version", action="version", version=f"recollect {__version__}")
     _add_common(root, first=True)
     each = root.add_subparsers(dest="verb", metavar="VERB", required=True)
-    for add in (_index, _import, _search, _get, _delete, _status, _doctor, _schema, _eval):
+    for add in (_index, _import, _search, _get, _delete, _log, _status, _doctor, _copy, _schema, _eval):
         add(each)
-    for verb in each.choices.values():
-        _add_common(verb, first=False)
+    for name, verb in each.choices.items():
+        _add_common(verb, first=False, copies=name == "copy")
     return root
 
 
@@ -158,12 +170,16 @@ def _verb(
     return verb
 
 
-def _add_common(to: ArgumentParser, *, first: bool) -> None:
-    """What every verb takes, before or after its name; what stands after it wins."""
+def _add_common(to: ArgumentParser, *, first: bool, copies: bool = False) -> None:
+    """What every verb takes, before or after its name; what stands after it wins. A copy names its stores itself, and any scopes."""
     missing, off = (None, False) if first else (SUPPRESS, SUPPRESS)
     group = to.add_argument_group("everywhere")
-    group.add_argument("--store", metavar="PLACE", default=missing, help="the folder or URL of the store (default: ./.recollect)")
-    group.add_argument("--scope", metavar="NAME", default=missing, help="the part of the store to work in (default: default)")
+    place = SUPPRESS if copies else "the folder or URL of the store (default: ./.recollect)"
+    group.add_argument("--store", metavar="PLACE", default=missing, help=place)
+    if copies:
+        group.add_argument("--scope", metavar="NAME", action="append", default=missing, help="only this scope (may be repeated)")
+    else:
+        group.add_argument("--scope", metavar="NAME", default=missing, help="the part of the store to work in (default: default)")
     group.add_argument("--config", metavar="FILE", type=Path, default=missing, help="the settings file (default: ./recollect.yaml)")
     group.add_argument("--json", action="store_true", default=off, help="print one JSON object")
     group.add_argument("--quiet", "-q", action="store_true", default=off, help="no progress and no summary")
@@ -236,6 +252,13 @@ def _delete(each: Any) -> None:
     verb.set_defaults(run=verbs.delete)
 
 
+def _log(each: Any) -> None:
+    verb = _verb(each, "log", "show the last searches, where they are logged")
+    verb.add_argument("--k", "-k", metavar="N", type=int, default=20, help="how many (default: 20)")
+    verb.add_argument("--since", metavar="DATE", type=_time, help="none before this: 2024, 2024-05-17 or 2024-05-17T12:30:00Z")
+    verb.set_defaults(run=verbs.log)
+
+
 def _status(each: Any) -> None:
     verb = _verb(each, "status", "show how the store stands")
     verb.set_defaults(run=verbs.status)
@@ -245,6 +268,15 @@ def _doctor(each: Any) -> None:
     verb = _verb(each, "doctor", "look the store over for damage")
     verb.add_argument("--repair", action="store_true", help="mend what can be mended")
     verb.set_defaults(run=verbs.doctor)
+
+
+def _copy(each: Any) -> None:
+    # It opens two stores.
+    verb = _verb(each, "copy", "copy a store into another, and check that they are the same", opens=False, writes=True)
+    verb.add_argument("source", metavar="FROM", help="the folder or URL of the store to copy")
+    verb.add_argument("target", metavar="TO", help="the folder or URL to copy it into; it is made if it is not there")
+    verb.add_argument("--mirror", action="store_true", help="remove from the copied scopes of TO what FROM has not")
+    verb.set_defaults(run=copying.copy)
 
 
 def _schema(each: Any) -> None:
@@ -273,6 +305,15 @@ def _eval(each: Any) -> None:
     verb.add_argument("--worst", metavar="N", type=int, help="show the questions that went worst, and why")
     verb.add_argument("--compare", metavar=("A.yaml", "B.yaml"), nargs=2, type=Path, help="run two settings files, and test the difference")
     verb.set_defaults(run=evaluating.evaluate)
+
+
+def _time(text: str) -> datetime:
+    from ..filters import period
+
+    try:
+        return period(text)[0]
+    except (ValueError, OverflowError):
+        raise ArgumentTypeError(f"{text!r} is no time: write it as 2024, 2024-05-17 or 2024-05-17T12:30:00Z") from None
 
 
 def _json(text: str) -> Any:

@@ -110,7 +110,10 @@ async def _library(dataset: Dataset, options: Settings, args: Namespace) -> Asyn
     from ..embed import configured
     from ..evaluate import CachedEmbedder
     from ..library import Library
+    from ..settings import LogSettings
 
+    # The questions of an evaluation are nobody's searches.
+    options = options.model_copy(update={"log": LogSettings()})
     with ExitStack() as stack:
         if not dataset.documents:
             library = Library.open(args.store, scope=args.scope, options=options, create=False)

@@ -7,7 +7,7 @@ import json
 import os
 import shutil
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from time import monotonic
@@ -93,8 +93,8 @@ class Screen:
         if _is_terminal(self.err):
             self.note(text)
 
-    def progress(self, noun: str) -> ProgressLine:
-        return ProgressLine(self.err if not self.quiet else None, noun, rewrite=self._rewrites)
+    def progress(self, noun: str, text: Callable[[Any, str], str] = progress_text) -> ProgressLine:
+        return ProgressLine(self.err if not self.quiet else None, noun, rewrite=self._rewrites, text=text)
 
     @property
     def _rewrites(self) -> bool:
@@ -112,14 +112,15 @@ class ProgressLine:
     err: TextIO | None
     noun: str
     rewrite: bool
+    text: Callable[[Any, str], str] = progress_text
     _told_at: float = field(default_factory=monotonic)
 
     def __call__(self, progress: Progress) -> None:
         if self.rewrite:
-            self._write(f"{CLEAR_LINE}{progress_text(progress, self.noun)}")
+            self._write(f"{CLEAR_LINE}{self.text(progress, self.noun)}")
         elif monotonic() - self._told_at >= PLAIN_PROGRESS_S and progress.items_done != progress.items_total:
             self._told_at = monotonic()
-            self._write(f"recollect: {progress_text(progress, self.noun)}\n")
+            self._write(f"recollect: {self.text(progress, self.noun)}\n")
 
     def _write(self, text: str) -> None:
         if self.err is not None:

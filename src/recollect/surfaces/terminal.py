@@ -5,14 +5,15 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from itertools import accumulate
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from ..copying import CopyProgress, CopyReport
     from ..ingest import Progress
     from ..library import IndexReport
-    from ..model import CacheStatus, Finding, Item, StoreStatus
+    from ..model import CacheStatus, Finding, Item, Retrieval, StoreStatus
 
 # What a terminal obeys instead of showing: C0 and C1 controls, line separators, marks that turn the direction of
 # writing, and halves of characters. Joiners stay, because emoji and Indic scripts are written with them.
@@ -177,6 +178,19 @@ def _cache_text(cache: CacheStatus) -> str:
     return f"{entries}, {size(cache.bytes)} of {size(cache.max_bytes)}, {asked}"
 
 
+def retrieval_text(entry: Retrieval, look: Look) -> str:
+    """A search that was logged: when, what was asked, and what it gave."""
+    told = f"{entry.profile}, {count(len(entry.found), 'result')}, {entry.took_ms:.0f} ms"
+    head = f"{look.faint(entry.at.isoformat(' ', 'seconds'))}  {look.strong(clean(entry.query))}  {look.faint(clean(told))}"
+    return "\n".join([head, *(f"{INDENT}{each.rank:>2}. {clean(each.id)}  {look.faint(f'{each.score:.4f}')}" for each in entry.found)])
+
+
+def retrieval_json(entry: Retrieval) -> dict[str, Any]:
+    """The same for a program."""
+    found = [each._asdict() | {"parts": [part._asdict() for part in each.parts]} for each in entry.found]
+    return {each.name: getattr(entry, each.name) for each in fields(entry)} | {"at": entry.at.isoformat(), "found": found}
+
+
 def findings_text(findings: Iterable[Finding], look: Look) -> str:
     """What was looked at, a line each."""
     verdicts = [("repaired" if each.repaired else "ok" if each.ok else "WRONG", each) for each in findings]
@@ -218,6 +232,22 @@ def progress_text(progress: Progress, noun: str) -> str:
     if progress.seconds_left is not None:
         parts.append(f"{duration(progress.seconds_left)} left")
     return ", ".join(parts)
+
+
+def copying_text(progress: CopyProgress, noun: str) -> str:
+    """How far a copy has come, and in which of its stages."""
+    return f"{progress.stage}: {progress_text(progress, noun)}"
+
+
+def copied_text(report: CopyReport) -> str:
+    """What came of a copy: a line for each scope, and one for all."""
+    lines = []
+    for each in report.scopes:
+        counts = {"new": each.added, "changed": each.changed, "removed": each.removed, "unchanged": each.unchanged}
+        done = ", ".join(f"{number} {what}" for what, number in counts.items() if number)
+        held = f"{count(each.items, 'item')}, {count(each.chunks, 'chunk')}, {count(each.edges, 'link')}"
+        lines.append(f"{clean(each.scope)}: {done}; {held}, digest {each.digest}")
+    return "\n".join([*lines, f"copied and checked {count(len(report.scopes), 'scope')} in {duration(report.seconds)}"])
 
 
 def count(number: int, noun: str) -> str:

@@ -19,6 +19,7 @@ from .screen import Screen
 if TYPE_CHECKING:
     from ..contracts import RetrievalBundle
     from ..library import IndexReport, Library
+    from ..model import Retrieval
     from ..settings import Settings
 
 WORKED: Final = 0
@@ -241,6 +242,23 @@ async def delete(library: Library, args: Namespace, screen: Screen) -> int:
 def _confirmed(args: Namespace, items: int) -> None:
     if not args.yes and items:
         raise InvalidInput(f"this would delete {terminal.count(items, 'item')}: say so with --yes")
+
+
+async def log(library: Library, args: Namespace, screen: Screen) -> int:
+    """Show the last searches that were logged."""
+    found: list[Retrieval] = []
+    async for entry in library.retrievals(since=args.since):
+        if len(found) == args.k:
+            break
+        found.append(entry)
+    if screen.as_json:
+        screen.show_json({"retrievals": [terminal.retrieval_json(entry) for entry in found]})
+    elif found:
+        screen.show("\n".join(terminal.retrieval_text(entry, screen.look) for entry in found))
+    if not found:
+        screen.note(f"no search of scope {library.scope!r} is logged: the setting 'log.retrievals' says whether searches are")
+        return NOTHING_FOUND
+    return WORKED
 
 
 async def status(library: Library, _: Namespace, screen: Screen) -> int:

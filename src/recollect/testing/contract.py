@@ -5,6 +5,7 @@ from .filtering import *
 from .isolation import *
 from .listing import *
 from .nearness import *
+from .retrievals import *
 from .searching import *
 from .spaces import *
 from .twin import *

@@ -22,9 +22,20 @@ ENTRIES = [
         "a", "shared one", kind="code", source_ref="src/app/main.py", status="approved", version="1", metadata={"n": 1, "tags": ["x", "y"]}
     ),
     entry("b", "shared two", kind="code", source_ref="src/lib.py", importance=0.9, metadata={"n": True, "tags": "x", "owner": "Ann"}),
-    entry("c", "shared three", source_ref="docs/readme.md", title="Read me", metadata={"n": 2.5, "tags": [], "owner": "Bob"}),
     entry(
-        "d", "shared four", created_at=datetime(2023, 12, 31, 23, 59, 59, tzinfo=UTC), metadata={"n": "1", "draft": False, "owner": None}
+        "c",
+        "shared three",
+        source_ref="docs/readme.md",
+        title="Read me",
+        entities=("customer:a1", "produit:é", "customer:a1"),
+        metadata={"n": 2.5, "tags": [], "owner": "Bob"},
+    ),
+    entry(
+        "d",
+        "shared four",
+        created_at=datetime(2023, 12, 31, 23, 59, 59, tzinfo=UTC),
+        entities=("customer:a1",),
+        metadata={"n": "1", "draft": False, "owner": None, "entities": "mine"},
     ),
     entry(
         "e", "shared five", created_at=datetime(2024, 2, 29, tzinfo=UTC), use_count=3, metadata={"n": [0, 3], "draft": True, "a.b": "dot"}
@@ -33,6 +44,7 @@ ENTRIES = [
         "f",
         "shared six",
         source_ref="src/app/deep/x.py",
+        entities=("customer", "customer\0:a1", 'x"customer:a1', "😀"),
         metadata={"n": -1, "owner": {"name": "Ann"}, "tags": ["x", ["y"]], "名": "値 '%_\""},
     ),
 ]
@@ -88,6 +100,19 @@ CASES: list[tuple[dict[str, Any], str]] = [
     ({"importance": {"gt": 0.5}}, "b"),
     ({"importance": 0.5}, "acdef"),
     ({"use_count": {"gte": 1}}, "e"),
+    ({"entities": "customer:a1"}, "cd"),
+    ({"entities": "customer"}, "f"),
+    ({"entities": "customer\0:a1"}, "f"),
+    ({"entities": "customer\0:a"}, ""),
+    ({"entities": ["produit:é", "😀", "nobody"]}, "cf"),
+    ({"entities": {"ne": "customer:a1"}}, "abef"),
+    ({"entities": {"in": []}}, ""),
+    ({"entities": {"nin": ["produit:é", "customer"]}}, "abde"),
+    ({"entities": {"exists": True}}, "cdf"),
+    ({"entities": {"exists": False}}, "abe"),
+    ({"NOT": {"entities": ["customer:a1", "😀"]}}, "abe"),
+    ({"AND": [{"entities": "customer:a1"}, {"entities": "produit:é"}]}, "c"),
+    ({"metadata.entities": "mine"}, "d"),
     ({"path": {"glob": "src/**"}}, "abf"),
     ({"path": {"glob": "src/*"}}, "b"),
     ({"path": {"glob": "*.py"}}, "abf"),
@@ -134,7 +159,16 @@ async def test_every_operator_means_the_same_on_every_route(store: Store) -> Non
         assert await _left(store, where) == list(expected), where
 
 
+@law
+async def test_a_facet_on_entities_counts_items_each_once(store: Store) -> None:
+    await write(store, *ENTRIES)
+    expected = {"customer:a1": 2, "customer": 1, "customer\0:a1": 1, "produit:é": 1, 'x"customer:a1': 1, "😀": 1}
+    assert list((await store.facets(SCOPE, ["entities"]))["entities"].items()) == list(expected.items())
+    assert await store.facets(SCOPE, ["entities"], parse({"entities": "produit:é"})) == {"entities": {"customer:a1": 1, "produit:é": 1}}
+
+
 FIELDS = ["n", "tags", "owner", "draft", "a.b", "名", "missing", "metadata.kind"]
+ENTITIES = st.sampled_from(["customer:a1", "produit:é", "customer", "😀", "", "x", "[]"])
 VALUES = st.sampled_from([1, 0, -1, 2.5, 3, True, False, "1", "x", "y", "Ann", "Bob", "dot", "値 '%_\"", "", "true", 1e300])
 PATTERNS = st.sampled_from(["A", "x", "src", "src/app/", "値", "**", "*", "?", "*.py", "src/*", "[", "(", "a%", "_", "'"])
 NUMBERS = st.sampled_from([0, 0.5, 0.9, 1, 3, -2])
@@ -145,7 +179,9 @@ CONDITIONS = st.one_of(
     ),
     st.tuples(st.sampled_from(FIELDS), st.sampled_from(["in", "nin"]), st.lists(VALUES, max_size=4)),
     st.tuples(st.sampled_from([*FIELDS, "path", "title", "version", "source_ref"]), st.sampled_from(["prefix", "glob"]), PATTERNS),
-    st.tuples(st.sampled_from([*FIELDS, "path", "version", "created_at"]), st.just("exists"), st.booleans()),
+    st.tuples(st.sampled_from([*FIELDS, "path", "version", "created_at", "entities"]), st.just("exists"), st.booleans()),
+    st.tuples(st.just("entities"), st.sampled_from(["eq", "ne"]), ENTITIES),
+    st.tuples(st.just("entities"), st.sampled_from(["in", "nin"]), st.lists(ENTITIES, max_size=4)),
     st.tuples(st.sampled_from(["importance", "use_count"]), st.sampled_from(["eq", "ne", "gt", "gte", "lt", "lte"]), NUMBERS),
     st.tuples(
         st.just("created_at"), st.sampled_from(["eq", "ne", "gt", "gte", "lt", "lte"]), st.sampled_from([2023, "2024-02", "2024-05-17"])
@@ -206,6 +242,7 @@ async def test_a_filter_may_have_as_many_conditions_as_are_accepted(store: Store
     where = parse({"AND": [{"path": {"prefix": "src"}}] * (MAX_CONDITIONS - 1)})
     assert await scanned(store, where) == list("abf")
     assert sorted((await store.facets(SCOPE, ["id"], where))["id"]) == list("abf")
+    assert await scanned(store, parse({"AND": [{"entities": "customer:a1"}] * (MAX_CONDITIONS - 1)})) == list("cd")
 
 
 MANY = 10_600
@@ -272,7 +309,8 @@ async def test_a_filter_does_not_change_scores(store: Store) -> None:
 
 @law
 async def test_a_list_of_thousands_of_values_is_a_legal_filter(store: Store) -> None:
-    await write(store, *(plain(f"i{at}", "shared", metadata={"n": at}) for at in range(20)))
+    await write(store, *(plain(f"i{at}", "shared", entities=(f"e{at}",), metadata={"n": at}) for at in range(20)))
     where = parse({"AND": [{"id": [f"i{at}" for at in range(5, 10_000)]}, {"n": {"nin": list(range(15, 10_000))}}]})
     assert await scanned(store, where) == sorted(f"i{at}" for at in range(5, 15))
+    assert await scanned(store, parse({"entities": [f"e{at}" for at in range(5, 10_000)]})) == sorted(f"i{at}" for at in range(5, 20))
     assert len(await store.search_text(SCOPE, Term("shared"), k=20, where=where)) == 10

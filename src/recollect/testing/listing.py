@@ -1,11 +1,11 @@
-"""What is there: fields, facets, what came from a source, counts, and what `doctor` finds in a sound store."""
+"""What is there: items and edges in order, fields, facets, what came from a source, counts, and what `doctor` finds in a sound store."""
 
 from __future__ import annotations
 
 from ..filters import parse
 from ..model import Edge, Known
 from ..ports import Store
-from .cases import SCOPE, SPACE, WHEN, OpenStore, direction, entry, item, law, opened, plain, scanned, write
+from .cases import OTHER, SCOPE, SPACE, WHEN, OpenStore, direction, entry, item, law, opened, plain, scanned, write
 
 
 @law
@@ -15,6 +15,60 @@ async def test_scan_gives_every_item_in_order_of_id(store: Store) -> None:
     await write(store, *(plain(name, name, metadata={"n": at}) for at, name in reversed(list(enumerate(names)))))
     assert await scanned(store) == names
     assert await scanned(store, parse({"n": {"gte": 1_000}})) == names[1_000:]
+
+
+@law
+async def test_scan_orders_ids_by_code_points(store: Store) -> None:
+    names = ["10", "9", "B", "_", "a", "a b", "a-b", "ab", "z", "Ä", "é", "名", "\ue000", "\U0001f600"]
+    await write(store, *(plain(name, "text") for name in reversed(names)))
+    assert await scanned(store) == names
+
+
+@law
+async def test_scan_gives_long_items_whole(store: Store) -> None:
+    texts = [f"{at}" + " " * (1_500_000 if at % 3 else 1) + "end" for at in range(9)]
+    await write(store, *(plain(f"i{at}", text) for at, text in enumerate(texts)))
+    assert [found.item.text async for found in store.scan(SCOPE)] == texts
+
+
+@law
+async def test_edges_are_given_in_order_of_source_type_and_target(store: Store) -> None:
+    """Wherever a store turns a page, and by code points."""
+    names = ["9", "B", "a", "a b", "ab", "Ä", "名", "\ue000", "\U0001f600"]
+    some = [Edge(source, kind, target, 0.5) for source in names for kind in ("USES", "uses", "Ü") for target in names]
+    many = [Edge("hub", "LINKS", f"n{at:05}", at / 8) for at in range(7_000)] + [Edge("hub", "cites", f"n{at:05}") for at in range(3_500)]
+    both = [*some, *many]
+    await write(store, edges=both[::-1])
+    assert await _edges(store) == sorted(both, key=lambda edge: (edge.source, edge.type, edge.target))
+
+
+@law
+async def test_edges_are_those_of_their_scope_alone(store: Store) -> None:
+    assert await _edges(store) == []
+    await write(store, plain("a", "text"), edges=[Edge("a", "X", "b")])
+    await write(store, plain("a", "text", scope=OTHER), edges=[Edge("a", "X", "c"), Edge("b", "Y", "a")], scope=OTHER)
+    assert await _edges(store) == [Edge("a", "X", "b")]
+    assert await _edges(store, OTHER) == [Edge("a", "X", "c"), Edge("b", "Y", "a")]
+    assert await _edges(store, "tenant-z") == []
+    await store.drop(OTHER)
+    assert (await _edges(store, OTHER), await _edges(store)) == ([], [Edge("a", "X", "b")])
+
+
+@law
+async def test_an_edge_is_there_until_an_item_at_its_end_is_deleted(store: Store) -> None:
+    edges = [Edge("a", "X", "a"), Edge("a", "X", "b"), Edge("b", "X", "c", 2.5), Edge("c", "X", "nobody"), Edge("no", "X", "body")]
+    await write(store, *(plain(name, name) for name in "abc"), edges=edges)
+    assert await _edges(store) == edges
+    await write(store, plain("b", "changed"), edges=[Edge("c", "X", "nobody", 0.25)])
+    assert await _edges(store) == [*edges[:3], Edge("c", "X", "nobody", 0.25), edges[4]]
+    await write(store, delete=["b", "nobody"])
+    assert await _edges(store) == [edges[0], Edge("c", "X", "nobody", 0.25), edges[4]]
+    await write(store, plain("b", "back"))
+    assert len(await _edges(store)) == 3
+
+
+async def _edges(store: Store, scope: str = SCOPE) -> list[Edge]:
+    return [edge async for edge in store.edges(scope)]
 
 
 @law

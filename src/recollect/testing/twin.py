@@ -18,7 +18,15 @@ from .cases import OTHER, SCOPE, SPACE, direction, entry, ids, law, passages, pl
 ROUNDS = 20
 NAMES = [f"n{at}" for at in range(12)]
 WORDS = ["alpha", "beta", "gamma", "delta", "数据", "getUserName", "the"]
-CHOICES = [None, {"n": {"gte": 2}}, {"NOT": {"tag": "x"}}, {"OR": [{"kind": "code"}, {"flag": True}]}, {"path": {"glob": "src/**"}}]
+CHOICES = [
+    None,
+    {"n": {"gte": 2}},
+    {"NOT": {"tag": "x"}},
+    {"OR": [{"kind": "code"}, {"flag": True}]},
+    {"path": {"glob": "src/**"}},
+    {"entities": ["a:1", "b:é"]},
+    {"NOT": {"entities": "a:1"}},
+]
 QUESTIONS: list[Node] = [
     Term("alpha beta"),
     Boolean(should=(Term("beta 数据"), Phrase("beta 数据"))),
@@ -36,6 +44,7 @@ def _entry(chance: random.Random, scope: str) -> Entry:
         "source": "files",
         "source_ref": chance.choice([None, "src/a.py", "src/b/c.py", "docs/d.md"]),
         "stamp": chance.choice([None, "1", "2"]),
+        "entities": tuple(chance.choices(["a:1", "b:é", "c"], k=chance.choice([0, 0, 1, 2]))),
         "metadata": chance.choice([{}, {"n": chance.randint(0, 4)}, {"tag": ["x", "y"]}, {"tag": "x", "flag": True}, {"n": "2"}]),
     }
     name = chance.choice(NAMES)
@@ -68,7 +77,10 @@ async def _exact_answers(store: Store, scope: str, where: Filter | None) -> list
         await store.without_passages(scope, SPACE, 5),
         [await store.known(scope, "files", under) for under in ("", "src", "src/a.py")],
         await store.fields(scope),
-        {name: list(counts.items()) for name, counts in (await store.facets(scope, ["kind", "tag", "n", "flag"], where)).items()},
+        {
+            name: list(counts.items())
+            for name, counts in (await store.facets(scope, ["kind", "tag", "n", "flag", "entities"], where)).items()
+        },
         [await store.walk(scope, NAMES[:2], hops=hops, fan_out=fan_out) for hops, fan_out in ((1, 2), (3, 1), (4, 9))],
         await store.walk(scope, NAMES[3:5], hops=2, fan_out=3, types=["USES"]),
         await store.scopes(),

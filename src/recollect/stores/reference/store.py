@@ -24,6 +24,7 @@ from ...model import (
     Known,
     Passages,
     Ranking,
+    Retrieval,
     Space,
     Stored,
     StoreStatus,
@@ -35,6 +36,7 @@ from ...textquery import Node
 from .bm25 import Corpus, parts_of
 from .cache import Cache, Kept, found_in, used, with_new, without_stale
 from .checks import checked, checked_edge, checked_passages
+from .log import Log, newest_first, with_entry, without_items
 
 DECIMALS = 6
 """Scores are rounded here, so that the last bits of a sum never decide an order."""
@@ -47,6 +49,7 @@ class Scope:
     stored: Mapping[str, Stored] = field(default_factory=dict)
     passages: Mapping[tuple[Space, str], Passages] = field(default_factory=dict)
     edges: Mapping[tuple[str, str, str], Edge] = field(default_factory=dict)
+    log: Log = field(default_factory=dict)
     hits: int = 0
     misses: int = 0
 
@@ -101,7 +104,8 @@ class ReferenceStore:
             if space and entry.passages and entry.passages.chunks:
                 passages[space, item_id] = entry.passages
         kept = {key: edge for key, edge in before.edges.items() if edge.source not in gone and edge.target not in gone}
-        self._swap(scope, replace(before, stored=stored, passages=passages, edges=kept | edges), active)
+        log = without_items(before.log, gone)
+        self._swap(scope, replace(before, stored=stored, passages=passages, edges=kept | edges, log=log), active)
         return Written(
             added=tuple(item_id for item_id in entries if item_id not in before.stored),
             changed=tuple(item_id for item_id in entries if item_id in before.stored and item_id not in same),
@@ -200,6 +204,17 @@ class ReferenceStore:
         self._state = replace(self._state, cache=left)
         return gone
 
+    # The retrieval log.
+
+    async def log(self, scope: str, retrieval: Retrieval, *, max_entries: int) -> None:
+        if kept := self._scope(scope).stored:
+            logged = replace(self._scope(scope), log=with_entry(self._scope(scope).log, retrieval, kept, max_entries))
+            self._state = replace(self._state, scopes={**self._state.scopes, scope: logged})
+
+    async def retrievals(self, scope: str, *, since: datetime | None = None) -> AsyncIterator[Retrieval]:
+        for entry in newest_first(self._scope(scope).log, since):
+            yield entry
+
     # Reading.
 
     async def get(self, scope: str, ids: Sequence[str]) -> list[Stored]:
@@ -209,6 +224,10 @@ class ReferenceStore:
     async def scan(self, scope: str, where: Filter | None = None) -> AsyncIterator[Stored]:
         for entry in self._scope(scope).matching(where):
             yield entry
+
+    async def edges(self, scope: str) -> AsyncIterator[Edge]:
+        for _, edge in sorted(self._scope(scope).edges.items()):
+            yield edge
 
     async def known(self, scope: str, source: str, under: str) -> dict[str, Known]:
         found: dict[str, Known] = {}

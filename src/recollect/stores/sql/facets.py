@@ -37,10 +37,13 @@ def _distinct(connection: Connection, column: InstrumentedAttribute[str], *condi
 def count_values(connection: Connection, scope: str, name: str, where: Filter | None) -> dict[str, int]:
     """How many items have each value of the field, most first, ties by value."""
     field = field_named(name)
+    counts = Counter[str]()
     if field.of_item:
         column = getattr(ItemRow, field.name)
         query = select(column, func.count()).where(ItemRow.scope == scope, column.is_not(None), holds(where, scope, per_row=True))
-        counts = Counter({str(value): count for value, count in connection.execute(query.group_by(column))})
+        for value, count in connection.execute(query.group_by(column)):
+            for each in set(value) if field.has_several else (value,):
+                counts[str(each)] += count
     else:
         values = select(FieldRow.type, FieldRow.text, FieldRow.number, func.count()).where(
             FieldRow.scope == scope, FieldRow.name == field.name
@@ -48,7 +51,6 @@ def count_values(connection: Connection, scope: str, name: str, where: Filter | 
         if where is not None:
             values = values.join(ItemRow, (ItemRow.scope == FieldRow.scope) & (ItemRow.id == FieldRow.item_id))
             values = values.where(holds(where, scope, per_row=True))
-        counts = Counter[str]()
         for kind, text, number, count in connection.execute(values.group_by(FieldRow.type, FieldRow.text, FieldRow.number)):
             counts[shown(kind, text, number)] += count
     return dict(sorted(counts.items(), key=lambda pair: (-pair[1], pair[0])))

@@ -1,16 +1,40 @@
-"""Walks over the edges of a scope, one query a hop, bounded in hops and in fan-out."""
+"""The edges of a scope: all of them in order, and walks over them, one query a hop, bounded in hops and in fan-out."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Final
 
-from sqlalchemy import Connection, select
+from sqlalchemy import ColumnElement, Connection, select
 
 from ...errors import InvalidInput
 from ...model import Edge, Visit
 from .schema import EdgeRow, ItemRow
 
 PER_STATEMENT = 5_000
+EDGE_COLUMNS: Final = (EdgeRow.source, EdgeRow.type, EdgeRow.target, EdgeRow.weight)
+
+
+def edges_after(connection: Connection, scope: str, after: Edge | None) -> list[Edge]:
+    """The edges that come next by source, type and target.
+
+    Up to three ranges of the key, one after the other: as one condition with OR they are not looked up in the index."""
+    ranges: list[tuple[ColumnElement[bool], ...]] = [()]
+    if after is not None:
+        same_source = EdgeRow.source == after.source
+        ranges = [
+            (same_source, EdgeRow.type == after.type, EdgeRow.target > after.target),
+            (same_source, EdgeRow.type > after.type),
+            (EdgeRow.source > after.source,),
+        ]
+    page: list[Edge] = []
+    for conditions in ranges:
+        query = select(*EDGE_COLUMNS).where(EdgeRow.scope == scope, *conditions)
+        ordered = query.order_by(EdgeRow.source, EdgeRow.type, EdgeRow.target).limit(PER_STATEMENT - len(page))
+        page += [Edge(*row) for row in connection.execute(ordered)]
+        if len(page) == PER_STATEMENT:
+            break
+    return page
 
 
 def walk(
@@ -47,7 +71,7 @@ def _edges(connection: Connection, scope: str, nodes: Sequence[str], types: Sequ
     for begin in range(0, len(nodes), PER_STATEMENT):
         page = nodes[begin : begin + PER_STATEMENT]
         for end in (EdgeRow.source, EdgeRow.target):
-            query = select(EdgeRow.source, EdgeRow.type, EdgeRow.target, EdgeRow.weight).where(EdgeRow.scope == scope, end.in_(page))
+            query = select(*EDGE_COLUMNS).where(EdgeRow.scope == scope, end.in_(page))
             if types is not None:
                 query = query.where(EdgeRow.type.in_(types))
             for row in connection.execute(query):

@@ -10,9 +10,10 @@ from operator import itemgetter
 from typing import Any, Final
 
 import numpy as np
-from sqlalchemy import Connection, String, bindparam, func, select, type_coerce
+from sqlalchemy import Connection, String, bindparam, cast, func, select
 
 from ...model import Anchors, Chunk, Passages, Space, Stored
+from .given import given
 from .rows import ITEM_COLUMNS, pages, stored
 from .schema import ChunkRow, ItemRow, SpaceRow
 
@@ -24,7 +25,7 @@ PASSAGE_COLUMNS: Final = (
     ChunkRow.token_count,
     ChunkRow.line_start,
     ChunkRow.line_end,
-    type_coerce(ChunkRow.heading_path, String),
+    cast(ChunkRow.heading_path, String),
     ChunkRow.symbol,
     ChunkRow.parent,
     ChunkRow.vector,
@@ -38,7 +39,7 @@ PASSAGES_BY_ITEM: Final = (
     .where(
         ChunkRow.scope == bindparam("scope"),
         ChunkRow.space == func.coalesce(bindparam("space"), select(SpaceRow.id).where(SpaceRow.active).scalar_subquery()),
-        ChunkRow.item_id.in_(bindparam("ids", expanding=True)),
+        given(ChunkRow.item_id, "ids"),
     )
     .order_by(ChunkRow.item_id, ChunkRow.ordinal)
 )

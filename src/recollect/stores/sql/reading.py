@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from datetime import datetime
 from functools import partial
 from typing import TypeVar
 
 from sqlalchemy import Connection, select
 
 from ...filters import Filter
-from ...model import Known, Passages, Space, Stored, Visit
-from . import graph, rows
+from ...model import Edge, Known, Passages, Retrieval, Space, Stored, Visit
+from . import graph, log, rows
 from . import passages as passage_rows
 from .facets import count_values, known_fields
 from .schema import ItemRow, ScopeRow
@@ -18,7 +19,7 @@ from .schema import ItemRow, ScopeRow
 R = TypeVar("R")
 
 PAGE = 500
-"""Items read at once by a scan."""
+"""Items read at once by a scan, at most."""
 
 
 class SqlReading:
@@ -32,15 +33,26 @@ class SqlReading:
         """The same, of so many items that are looked up by key."""
         return await self._read(scope, function)
 
+    async def _read_page(self, scope: str, function: Callable[[Connection], R]) -> R:
+        """The same, where the function may leave off in the middle of what it asked for."""
+        return await self._read(scope, function)
+
     async def get(self, scope: str, ids: Sequence[str]) -> list[Stored]:
         return await self._read_of(scope, len(ids), partial(rows.items, scope=scope, ids=ids))
 
     async def scan(self, scope: str, where: Filter | None = None) -> AsyncIterator[Stored]:
         after = ""
-        while page := await self._read(scope, partial(rows.page_after, scope=scope, where=where, after=after, size=PAGE)):
+        while page := await self._read_page(scope, partial(rows.page_after, scope=scope, where=where, after=after, size=PAGE)):
             for entry in page:
                 yield entry
             after = page[-1].item.id
+
+    async def edges(self, scope: str) -> AsyncIterator[Edge]:
+        after: Edge | None = None
+        while page := await self._read(scope, partial(graph.edges_after, scope=scope, after=after)):
+            for edge in page:
+                yield edge
+            after = page[-1]
 
     async def passages_of(
         self, scope: str, ids: Sequence[str], *, space: Space | None = None, contents: Mapping[str, str] | None = None
@@ -53,6 +65,13 @@ class SqlReading:
 
     async def without_passages(self, scope: str, space: Space, limit: int) -> list[Stored]:
         return await self._read(scope, lambda connection: passage_rows.without_passages(connection, scope, space, limit))
+
+    async def retrievals(self, scope: str, *, since: datetime | None = None) -> AsyncIterator[Retrieval]:
+        after: Retrieval | None = None
+        while page := await self._read(scope, partial(log.page_after, scope=scope, since=since, after=after)):
+            for entry in page:
+                yield entry
+            after = page[-1]
 
     async def known(self, scope: str, source: str, under: str) -> dict[str, Known]:
         return await self._read(scope, lambda connection: rows.known(connection, scope, source, under))

@@ -2,27 +2,16 @@
 
 from __future__ import annotations
 
-from datetime import UTC, datetime
+from datetime import datetime
 from typing import Any
 
-from sqlalchemy import JSON, BigInteger, DateTime, Dialect, Float, Index, Integer, LargeBinary, String, Text, TypeDecorator, text
+from sqlalchemy import JSON, BigInteger, Float, Index, Integer, LargeBinary, text
 from sqlalchemy.orm import DeclarativeBase, Mapped, mapped_column
 
-VERSION = 2
+from .types import Exact, HalfVector, JsonList, UtcTime
+
+VERSION = 3
 """The schema's number. A store with a higher one was written by a newer Recollect."""
-
-
-class UtcTime(TypeDecorator[datetime]):
-    """An aware time, kept in UTC; SQLite forgets the zone, so it is given back here."""
-
-    impl = DateTime(timezone=True)
-    cache_ok = True
-
-    def process_bind_param(self, value: datetime | None, dialect: Dialect) -> datetime | None:
-        return value.astimezone(UTC) if value else None
-
-    def process_result_value(self, value: datetime | None, dialect: Dialect) -> datetime | None:
-        return value.replace(tzinfo=UTC) if value else None
 
 
 class Table(DeclarativeBase):
@@ -33,18 +22,18 @@ class MetaRow(Table):
     """Facts about the store itself: its schema version, its last change number."""
 
     __tablename__ = "meta"
-    name: Mapped[str] = mapped_column(String, primary_key=True)
-    value: Mapped[str] = mapped_column(String)
+    name: Mapped[str] = mapped_column(Exact, primary_key=True)
+    value: Mapped[str] = mapped_column(Exact)
 
 
 class SpaceRow(Table):
     """A vector space that chunks belong to; the active one is searched."""
 
     __tablename__ = "spaces"
-    id: Mapped[str] = mapped_column(String, primary_key=True)
-    model: Mapped[str] = mapped_column(String)
+    id: Mapped[str] = mapped_column(Exact, primary_key=True)
+    model: Mapped[str] = mapped_column(Exact)
     dim: Mapped[int] = mapped_column(Integer)
-    chunker: Mapped[str] = mapped_column(String)
+    chunker: Mapped[str] = mapped_column(Exact)
     active: Mapped[bool] = mapped_column(default=False)
 
 
@@ -52,7 +41,7 @@ class ScopeRow(Table):
     """A scope and the number of its last change, by which derived indexes know whether they are behind."""
 
     __tablename__ = "scopes"
-    scope: Mapped[str] = mapped_column(String, primary_key=True)
+    scope: Mapped[str] = mapped_column(Exact, primary_key=True)
     change: Mapped[int] = mapped_column(BigInteger)
     cache_hits: Mapped[int] = mapped_column(BigInteger, server_default=text("0"))
     cache_misses: Mapped[int] = mapped_column(BigInteger, server_default=text("0"))
@@ -64,30 +53,30 @@ class ItemRow(Table):
     A blank item has nothing but white space, so it has no chunks."""
 
     __tablename__ = "items"
-    scope: Mapped[str] = mapped_column(String, primary_key=True)
-    id: Mapped[str] = mapped_column(String, primary_key=True)
+    scope: Mapped[str] = mapped_column(Exact, primary_key=True)
+    id: Mapped[str] = mapped_column(Exact, primary_key=True)
     seq: Mapped[int] = mapped_column(BigInteger)
-    revision: Mapped[str] = mapped_column(String)
-    content_hash: Mapped[str] = mapped_column(String)
+    revision: Mapped[str] = mapped_column(Exact)
+    content_hash: Mapped[str] = mapped_column(Exact)
     fingerprint: Mapped[bytes] = mapped_column(LargeBinary)
-    stamp: Mapped[str | None] = mapped_column(String)
-    kind: Mapped[str] = mapped_column(String)
-    format: Mapped[str] = mapped_column(String)
-    source: Mapped[str] = mapped_column(String)
-    source_ref: Mapped[str | None] = mapped_column(String)
-    title: Mapped[str | None] = mapped_column(Text)
-    summary: Mapped[str | None] = mapped_column(Text)
-    status: Mapped[str] = mapped_column(String)
-    version: Mapped[str | None] = mapped_column(String)
+    stamp: Mapped[str | None] = mapped_column(Exact)
+    kind: Mapped[str] = mapped_column(Exact)
+    format: Mapped[str] = mapped_column(Exact)
+    source: Mapped[str] = mapped_column(Exact)
+    source_ref: Mapped[str | None] = mapped_column(Exact)
+    title: Mapped[str | None] = mapped_column(Exact(long=True))
+    summary: Mapped[str | None] = mapped_column(Exact(long=True))
+    status: Mapped[str] = mapped_column(Exact)
+    version: Mapped[str | None] = mapped_column(Exact)
     created_at: Mapped[datetime] = mapped_column(UtcTime)
     updated_at: Mapped[datetime] = mapped_column(UtcTime)
     importance: Mapped[float] = mapped_column(Float)
     use_count: Mapped[int] = mapped_column(Integer)
     last_used_at: Mapped[datetime | None] = mapped_column(UtcTime)
-    entities: Mapped[list[str]] = mapped_column(JSON)
+    entities: Mapped[list[str]] = mapped_column(JsonList)
     meta: Mapped[dict[str, Any]] = mapped_column("metadata", JSON)
     blank: Mapped[bool] = mapped_column()
-    text: Mapped[str] = mapped_column(Text)
+    text: Mapped[str] = mapped_column(Exact(long=True))
 
     __table_args__ = (
         # With the id, for which it is searched: a hundred versions are looked up without reading their rows.
@@ -103,12 +92,12 @@ class FieldRow(Table):
     """One metadata value of an item, so that filters and facets are index look-ups."""
 
     __tablename__ = "fields"
-    scope: Mapped[str] = mapped_column(String, primary_key=True)
-    item_id: Mapped[str] = mapped_column(String, primary_key=True)
+    scope: Mapped[str] = mapped_column(Exact, primary_key=True)
+    item_id: Mapped[str] = mapped_column(Exact, primary_key=True)
     position: Mapped[int] = mapped_column(Integer, primary_key=True)
-    name: Mapped[str] = mapped_column(String)
-    type: Mapped[str] = mapped_column(String)
-    text: Mapped[str | None] = mapped_column(Text)
+    name: Mapped[str] = mapped_column(Exact)
+    type: Mapped[str] = mapped_column(Exact)
+    text: Mapped[str | None] = mapped_column(Exact(long=True))
     number: Mapped[float | None] = mapped_column(Float)
 
     __table_args__ = (Index("fields_by_value", "scope", "name", "type", "text", "number", "item_id"),)
@@ -118,9 +107,9 @@ class ChunkRow(Table):
     """A chunk of an item in one space, with its vector as float16, and its words. Its text is a span of the item's."""
 
     __tablename__ = "chunks"
-    scope: Mapped[str] = mapped_column(String, primary_key=True)
-    space: Mapped[str] = mapped_column(String, primary_key=True)
-    item_id: Mapped[str] = mapped_column(String, primary_key=True)
+    scope: Mapped[str] = mapped_column(Exact, primary_key=True)
+    space: Mapped[str] = mapped_column(Exact, primary_key=True)
+    item_id: Mapped[str] = mapped_column(Exact, primary_key=True)
     ordinal: Mapped[int] = mapped_column(Integer, primary_key=True)
     start: Mapped[int] = mapped_column("start_idx", Integer)
     end: Mapped[int] = mapped_column("end_idx", Integer)
@@ -128,9 +117,9 @@ class ChunkRow(Table):
     line_start: Mapped[int] = mapped_column(Integer)
     line_end: Mapped[int] = mapped_column(Integer)
     heading_path: Mapped[list[str] | None] = mapped_column(JSON(none_as_null=True))
-    symbol: Mapped[str | None] = mapped_column(String)
-    parent: Mapped[str | None] = mapped_column(String)
-    vector: Mapped[bytes] = mapped_column(LargeBinary)
+    symbol: Mapped[str | None] = mapped_column(Exact)
+    parent: Mapped[str | None] = mapped_column(Exact)
+    vector: Mapped[bytes] = mapped_column(HalfVector)
     words: Mapped[bytes | None] = mapped_column(LargeBinary)
 
 
@@ -140,10 +129,10 @@ class CacheRow(Table):
     `used` is the number of its last use, which rises with each use in the store: the lowest was used least recently."""
 
     __tablename__ = "chunk_cache"
-    scope: Mapped[str] = mapped_column(String, primary_key=True)
-    item_id: Mapped[str] = mapped_column(String, primary_key=True)
-    recipe: Mapped[str] = mapped_column(String, primary_key=True)
-    content_hash: Mapped[str] = mapped_column(String)
+    scope: Mapped[str] = mapped_column(Exact, primary_key=True)
+    item_id: Mapped[str] = mapped_column(Exact, primary_key=True)
+    recipe: Mapped[str] = mapped_column(Exact, primary_key=True)
+    content_hash: Mapped[str] = mapped_column(Exact)
     created_at: Mapped[datetime] = mapped_column(UtcTime)
     used: Mapped[int] = mapped_column(BigInteger)
     size: Mapped[int] = mapped_column("bytes", Integer)
@@ -153,14 +142,43 @@ class CacheRow(Table):
     __table_args__ = (Index("chunk_cache_by_use", "used", "bytes"),)
 
 
+class RetrievalRow(Table):
+    """A search that was logged."""
+
+    __tablename__ = "retrievals"
+    scope: Mapped[str] = mapped_column(Exact, primary_key=True)
+    id: Mapped[str] = mapped_column(Exact, primary_key=True)
+    at: Mapped[datetime] = mapped_column(UtcTime)
+    query: Mapped[str] = mapped_column(Exact)
+    profile: Mapped[str] = mapped_column(Exact)
+    took_ms: Mapped[float] = mapped_column(Float)
+    details: Mapped[dict[str, Any]] = mapped_column(JSON)
+
+    __table_args__ = (Index("retrievals_by_time", "scope", "at", "id"),)
+
+
+class FoundRow(Table):
+    """An item that a logged search gave back; it goes with the item."""
+
+    __tablename__ = "retrieved"
+    scope: Mapped[str] = mapped_column(Exact, primary_key=True)
+    retrieval: Mapped[str] = mapped_column(Exact, primary_key=True)
+    rank: Mapped[int] = mapped_column(Integer, primary_key=True)
+    item_id: Mapped[str] = mapped_column(Exact)
+    score: Mapped[float] = mapped_column(Float)
+    parts: Mapped[list[dict[str, Any]]] = mapped_column(JSON)
+
+    __table_args__ = (Index("retrieved_by_item", "scope", "item_id"),)
+
+
 class EdgeRow(Table):
     """A typed link from one item to another."""
 
     __tablename__ = "edges"
-    scope: Mapped[str] = mapped_column(String, primary_key=True)
-    source: Mapped[str] = mapped_column(String, primary_key=True)
-    type: Mapped[str] = mapped_column(String, primary_key=True)
-    target: Mapped[str] = mapped_column(String, primary_key=True)
+    scope: Mapped[str] = mapped_column(Exact, primary_key=True)
+    source: Mapped[str] = mapped_column(Exact, primary_key=True)
+    type: Mapped[str] = mapped_column(Exact, primary_key=True)
+    target: Mapped[str] = mapped_column(Exact, primary_key=True)
     weight: Mapped[float] = mapped_column(Float)
 
     __table_args__ = (Index("edges_by_target", "scope", "target"),)
@@ -170,7 +188,7 @@ class TombstoneRow(Table):
     """A version of an item that is gone, and what came after it, kept until every derived index has let go of it."""
 
     __tablename__ = "tombstones"
-    scope: Mapped[str] = mapped_column(String, primary_key=True)
+    scope: Mapped[str] = mapped_column(Exact, primary_key=True)
     seq: Mapped[int] = mapped_column(BigInteger, primary_key=True)
     died_at: Mapped[int] = mapped_column(BigInteger)
     next_seq: Mapped[int | None] = mapped_column(BigInteger)

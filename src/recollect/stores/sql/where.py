@@ -6,9 +6,11 @@ import sys
 from collections.abc import Sequence
 from typing import Any, cast
 
-from sqlalchemy import ColumnElement, and_, exists, false, func, not_, or_, select, true
+from sqlalchemy import ColumnElement, and_, exists, false, not_, or_, select, true
 
 from ...filters import RELATIONS, And, Compare, Exists, Field, Filter, Glob, Not, OneOf, Or, Relation, Scalar, StartsWith, type_of
+from .globs import like
+from .lists import has_any, is_filled
 from .schema import FieldRow, ItemRow
 
 
@@ -36,20 +38,26 @@ class _Compiler:
                 return or_(false(), *map(self.compile, parts))
             case Not(part):
                 return not_(self.compile(part))
+            case Compare(field, _, value) if field.has_several:
+                return has_any(getattr(ItemRow, field.name), [value])
+            case OneOf(field, values) if field.has_several:
+                return has_any(getattr(ItemRow, field.name), values)
+            case Exists(field) if field.has_several:
+                return is_filled(getattr(ItemRow, field.name))
             case Compare(field, relation, value):
                 return self.value(field, lambda column: _relation(column, relation, value), (value,))
             case OneOf(field, values):
                 return or_(false(), *(self.one_of(field, values, kind) for kind in sorted({type_of(value) for value in values})))
             case StartsWith(field, prefix):
-                return self.value(field, lambda column: _begins(column, prefix), ("",))
+                return self.value(field, lambda column: begins(column, prefix), ("",))
             case Glob(field, pattern):
-                return self.value(field, lambda column: func.recollect_glob(pattern, column) == 1, ("",))
+                return self.value(field, lambda column: like(column, pattern), ("",))
             case Exists(field):
                 return self.value(field, lambda column: column.is_not(None), ()) if field.of_item else self.metadata(field, None, true())
 
     def one_of(self, field: Field, values: Sequence[Scalar], kind: str) -> ColumnElement[bool]:
         same = [value for value in values if type_of(value) == kind]
-        return self.value(field, lambda column: column.in_(same), same[:1])
+        return self.value(field, lambda column: column.in_([*map(_operand, same)]), same[:1])
 
     def value(self, field: Field, condition: Any, example: Sequence[Scalar]) -> ColumnElement[bool]:
         """The condition on whichever column holds the field's values, for values of the example's type."""
@@ -71,7 +79,7 @@ class _Compiler:
         return ItemRow.id.in_(select(FieldRow.item_id).where(*matching).correlate(None))
 
 
-def _begins(column: Any, prefix: str) -> ColumnElement[bool]:
+def begins(column: Any, prefix: str) -> ColumnElement[bool]:
     """As a range, which the index answers; `substr` and LIKE would stop at a NUL."""
     after = _after_all(prefix)
     return and_(column >= prefix, true() if after is None else column < after)
@@ -88,5 +96,9 @@ def _after_all(prefix: str) -> str | None:
 
 def _relation(column: Any, relation: Relation, value: Scalar) -> ColumnElement[bool]:
     """The relation as `matches` has it, which on a column makes an expression."""
-    operand = float(value) if isinstance(value, bool | int) else value
-    return cast("ColumnElement[bool]", RELATIONS[relation](column, operand))
+    return cast("ColumnElement[bool]", RELATIONS[relation](column, _operand(value)))
+
+
+def _operand(value: Scalar) -> Any:
+    """The value as it is kept."""
+    return float(value) if isinstance(value, bool | int) else value

@@ -7,11 +7,11 @@ from collections.abc import Callable, Iterator
 from sqlalchemy import Connection, delete, func, select
 
 from ...model import Finding, Space
-from ..sql.schema import CacheRow, ChunkRow, FieldRow, ItemRow, ScopeRow
+from ..sql.schema import CacheRow, ChunkRow, FieldRow, FoundRow, ItemRow, ScopeRow
+from ..sql.write import active_space
 from . import text as text_index
 from . import vectors as vector_index
 from .derived import ScopeIndexes
-from .write import active_space
 
 
 def examine(connection: Connection, of: Callable[[str], ScopeIndexes], *, repair: bool) -> list[Finding]:
@@ -36,7 +36,7 @@ def _truth(connection: Connection) -> Finding:
 def _orphans(connection: Connection, repair: bool) -> Finding:
     """Rows of items that are not there, and what the cache has of a content that an item does not have."""
     found: dict[str, int] = {}
-    for table in (FieldRow, ChunkRow, CacheRow):
+    for table in (FieldRow, ChunkRow, CacheRow, FoundRow):
         owner = select(ItemRow.id).where(ItemRow.scope == table.scope, ItemRow.id == table.item_id)
         if table is CacheRow:
             owner = owner.where(ItemRow.content_hash == CacheRow.content_hash)

@@ -21,17 +21,29 @@ STEPS: Final[dict[int, tuple[str, ...]]] = {
         " data BLOB NOT NULL, PRIMARY KEY (scope, item_id, recipe))",
         "CREATE INDEX chunk_cache_by_use ON chunk_cache (used, bytes)",
     ),
+    3: (
+        "CREATE TABLE retrievals (scope VARCHAR NOT NULL, id VARCHAR NOT NULL, at DATETIME NOT NULL, query VARCHAR NOT NULL,"
+        " profile VARCHAR NOT NULL, took_ms FLOAT NOT NULL, details JSON NOT NULL, PRIMARY KEY (scope, id))",
+        "CREATE INDEX retrievals_by_time ON retrievals (scope, at, id)",
+        "CREATE TABLE retrieved (scope VARCHAR NOT NULL, retrieval VARCHAR NOT NULL, rank INTEGER NOT NULL, item_id VARCHAR NOT NULL,"
+        " score FLOAT NOT NULL, parts JSON NOT NULL, PRIMARY KEY (scope, retrieval, rank))",
+        "CREATE INDEX retrieved_by_item ON retrieved (scope, item_id)",
+    ),
 }
 """What leads to a version from the one before it."""
 
-SEEN_AS: Final[dict[str, tuple[str, ...]]] = {
-    "1": (
+SEEN_AS: Final[dict[int, tuple[str, ...]]] = {
+    2: (
         "CREATE TEMP VIEW chunks AS SELECT *, NULL AS words FROM main.chunks",
         "CREATE TEMP VIEW scopes AS SELECT *, 0 AS cache_hits, 0 AS cache_misses FROM main.scopes",
         "CREATE TEMP TABLE chunk_cache (scope, item_id, recipe, content_hash, created_at, used, bytes, data)",
     ),
+    3: (
+        "CREATE TEMP TABLE retrievals (scope, id, at, query, profile, took_ms, details)",
+        "CREATE TEMP TABLE retrieved (scope, retrieval, rank, item_id, score, parts)",
+    ),
 }
-"""What makes a database of an older version look like one of this version to a connection that only reads."""
+"""What makes a database of the version before look like one of a version to a connection that only reads."""
 
 
 def upgrade(connection: Connection) -> None:
@@ -48,5 +60,7 @@ def upgrade(connection: Connection) -> None:
 def look_like_present(connection: sqlite3.Connection) -> None:
     """Let a connection that only reads see what a database of an older version would hold if it were of this one."""
     version = connection.execute("SELECT value FROM meta WHERE name = 'version'").fetchone()
-    for statement in SEEN_AS.get(version[0], ()) if version else ():
-        connection.execute(statement)
+    if version and version[0].isdigit():
+        for step in range(int(version[0]) + 1, VERSION + 1):
+            for statement in SEEN_AS[step]:
+                connection.execute(statement)

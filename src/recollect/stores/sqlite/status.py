@@ -11,10 +11,10 @@ from urllib.parse import quote
 from sqlalchemy import Connection, func, select
 
 from ...model import Space, StoreStatus
+from ..sql.cache import ChunkCache
 from ..sql.schema import ChunkRow, EdgeRow, ItemRow, MetaRow, ScopeRow
 from . import text as text_index
 from . import vectors as vector_index
-from .cache import ChunkCache
 from .derived import ScopeIndexes
 from .write import standing
 

@@ -17,16 +17,18 @@ import numpy as np
 from sqlalchemy import Connection, select
 
 from ...cancellation import checkpoint, in_pool, shielded, within
-from ...errors import Cancelled, StoreBusy, StoreReadOnly
+from ...errors import Cancelled, StoreBusy, StoreFull, StoreReadOnly
 from ...filters import Filter
-from ...model import Batch, Finding, Passages, Ranking, Space, StoreStatus, Vector, Written
+from ...model import Batch, Finding, Passages, Ranking, Retrieval, Space, StoreStatus, Vector, Written
 from ...settings import CacheSettings, VectorSettings
 from ...textquery import Node
+from ..sql import log as retrieval_log
 from ..sql.reading import SqlReading, filled_scopes
 from ..sql.schema import VERSION, ScopeRow
+from ..sql.write import active_space
 from . import text as text_index
 from . import vectors as vector_index
-from .cache import ChunkCache
+from .cache import EmbeddedCache
 from .collect import Collector, Found
 from .database import Database, explained
 from .derived import ScopeIndexes
@@ -34,7 +36,7 @@ from .doctor import examine
 from .lock import WriterLock
 from .status import describe, url_of
 from .text import TextSettings
-from .write import Writer, active_space, standing
+from .write import SqliteWriter, standing
 
 log = logging.getLogger(__name__)
 
@@ -72,7 +74,7 @@ class SqliteStore(SqlReading):
         self._opening = threading.Lock()
         self._lock = WriterLock(self.folder / "lock")
         self._db = self._open(create)
-        self._cache = ChunkCache(self._db, self._lock, (cache or CacheSettings()).max_bytes)
+        self._cache = EmbeddedCache(self._db, self._lock, (cache or CacheSettings()).max_bytes)
         self._readers = ThreadPoolExecutor(READERS, thread_name_prefix="recollect-read")
         self._writer = ThreadPoolExecutor(1, thread_name_prefix="recollect-write")
         self._builder = ThreadPoolExecutor(1, thread_name_prefix="recollect-build")
@@ -132,7 +134,7 @@ class SqliteStore(SqlReading):
     def _write(self, scope: str, batch: Batch, space: Space | None) -> Written:
         with self._writing():
             with self._db.change() as connection:
-                writer = Writer(connection, scope, space)
+                writer = SqliteWriter(connection, scope, space)
                 writer.forget_tombstones(self._applied(scope, active_space(connection)))
                 written = writer.write(batch)
             self._catch_up(scope)
@@ -144,7 +146,7 @@ class SqliteStore(SqlReading):
     ) -> None:
         def add() -> None:
             with self._writing(), self._db.change() as connection:
-                Writer(connection, scope, space).add_passages(passages, contents or {})
+                SqliteWriter(connection, scope, space).add_passages(passages, contents or {})
 
         await self._run_writing(add)
 
@@ -152,7 +154,7 @@ class SqliteStore(SqlReading):
         def switch() -> None:
             with self._writing():
                 with self._db.change() as connection:
-                    writer = Writer(connection, "", space)
+                    writer = SqliteWriter(connection, "", space)
                     if active_space(connection) == space:
                         return
                     writer.check_complete()
@@ -172,7 +174,7 @@ class SqliteStore(SqlReading):
             # The indexes first: a crash in between leaves a scope whose indexes are built anew, never ones of a scope that is gone.
             with self._writing(), self._db.change() as connection:
                 self._of(scope).remove()
-                gone = Writer(connection, scope, None).drop()
+                gone = SqliteWriter(connection, scope, None).drop()
             self._cache.forget(scope)
             return gone
 
@@ -194,6 +196,21 @@ class SqliteStore(SqlReading):
                 return self._cache.clear(connection, scope)
 
         return await self._run_writing(clear)
+
+    # The retrieval log.
+
+    async def log(self, scope: str, retrieval: Retrieval, *, max_entries: int) -> None:
+        def keep() -> None:
+            with (
+                suppress(StoreBusy, StoreFull, StoreReadOnly),
+                explained(self.folder),
+                self._lock.held(0),
+                self._db.change(patient=False) as connection,
+            ):
+                retrieval_log.keep(connection, scope, retrieval, max_entries)
+
+        if self._db.writable:
+            await self._run(keep)
 
     # The derived indexes.
 

@@ -1,0 +1,1 @@
+"""How the tables on Postgres are made and brought up to date: Alembic's revisions, each of which is history and never changed."""

@@ -1,0 +1,196 @@
+"""The store on Postgres: the database is the truth and its own index, by words (tsvector, BM25) and by vectors (pgvector)."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Mapping
+from contextlib import suppress
+from datetime import datetime
+from functools import partial
+from typing import TypeVar
+
+from sqlalchemy import Connection, func, select, text
+
+from ...errors import NotFound, StoreBusy, StoreError, StoreFull, StoreReadOnly, StoreTooNew, StoreUnreachable
+from ...filters import Filter
+from ...model import Batch, Finding, Passages, Ranking, Retrieval, Space, StoreStatus, Vector, Written
+from ...settings import CacheSettings, PostgresSettings
+from ...textquery import Node
+from ..sql import log as retrieval_log
+from ..sql.cache import ChunkCache
+from ..sql.reading import SqlReading, filled_scopes
+from ..sql.schema import ScopeRow
+from ..sql.write import active_space
+from .database import Database
+from .doctor import examine
+from .migrate import REVISION, migrate, revision_of
+from .nearest import VectorSearch
+from .status import describe
+from .text import WordSearch
+from .write import PostgresWriter
+
+R = TypeVar("R")
+
+
+class PostgresStore(SqlReading):
+    """Tables in one schema of a database, shared by any number of processes and scopes."""
+
+    def __init__(
+        self, url: str, *, create: bool = True, options: PostgresSettings | None = None, cache: CacheSettings | None = None
+    ) -> None:
+        self._options = options or PostgresSettings()
+        self._db = Database(url, self._options)
+        self._cache = ChunkCache((cache or CacheSettings()).max_bytes)
+        self._create = create
+        self._ready = False
+        self._opening = asyncio.Lock()
+
+    @property
+    def url(self) -> str:
+        return self._db.url
+
+    async def close(self) -> None:
+        """Let go of the connections."""
+        if self._db.closed:
+            return
+        if self._ready and self._cache.has_unwritten:
+            with suppress(StoreError):
+                await self._write_cache("", self._cache.write)
+        await self._db.close()
+
+    # Opening: nothing is connected before it is used.
+
+    async def _opened(self) -> Database:
+        """The database, once it is sure that its tables are there and of this version."""
+        if not self._ready:
+            async with self._opening:
+                if not self._ready:
+                    await self._open()
+        return self._db
+
+    async def _open(self) -> None:
+        namespace = self._options.namespace
+        revision = await self._db.read(None, partial(revision_of, namespace=namespace))
+        if revision is None:
+            if not self._create:
+                raise NotFound(f"there is no store in {self.url}: make one with `recollect index PATH`, or with `recollect db migrate`")
+            await self._migrate()
+        elif revision > REVISION:
+            raise StoreTooNew(f"{self.url} has tables of revision {revision}, this Recollect reads up to {REVISION}: install a newer one")
+        elif revision < REVISION:
+            raise StoreError(f"{self.url} has tables of revision {revision}, this Recollect needs {REVISION}: run `recollect db migrate`")
+        self._ready = True
+
+    async def migrate(self) -> tuple[str | None, str]:
+        """Make the tables, or bring them up to date; the revision before and after."""
+        namespace = self._options.namespace
+        before = await self._db.read(None, partial(revision_of, namespace=namespace))
+        await self._migrate()
+        self._ready = True
+        return before, REVISION
+
+    async def _migrate(self) -> None:
+        await self._db.change(None, partial(migrate, namespace=self._options.namespace), patient=True)
+        await self._db.renew()
+
+    # Writing: one transaction, in which the row of the scope is locked.
+
+    def _writer(self, connection: Connection, scope: str, space: Space | None) -> PostgresWriter:
+        return PostgresWriter(connection, scope, space, hnsw=(self._options.hnsw_m, self._options.ef_construction))
+
+    async def write(self, scope: str, batch: Batch, *, space: Space | None = None) -> Written:
+        db = await self._opened()
+        return await db.change(scope, lambda connection: self._writer(connection, scope, space).write(batch))
+
+    async def add_passages(
+        self, scope: str, space: Space, passages: Mapping[str, Passages], *, contents: Mapping[str, str] | None = None
+    ) -> None:
+        db = await self._opened()
+        await db.change(scope, lambda connection: self._writer(connection, scope, space).add_passages(passages, contents or {}))
+
+    async def use_space(self, space: Space) -> None:
+        def switch(connection: Connection) -> None:
+            if not connection.scalar(select(func.sees_every_scope())):
+                raise StoreReadOnly(f"the role of {self.url} may not see every scope, which moving to another model takes: use the owner's")
+            # Nothing may be written meanwhile, which might not have passages of the new space.
+            connection.execute(text("LOCK TABLE items, spaces IN SHARE ROW EXCLUSIVE MODE"))
+            if active_space(connection) != space:
+                writer = self._writer(connection, "", space)
+                writer.check_complete()
+                writer.activate()
+
+        db = await self._opened()
+        await db.change(None, switch, patient=True)
+
+    async def drop(self, scope: str) -> int:
+        db = await self._opened()
+        gone = await db.change(scope, lambda connection: self._writer(connection, scope, None).drop())
+        self._cache.forget(scope)
+        return gone
+
+    # The chunk cache and the retrieval log: nobody waits to write them.
+
+    async def cached(self, scope: str, recipe: str, contents: Mapping[str, str], *, since: datetime | None = None) -> dict[str, bytes]:
+        return await self._read(scope, partial(self._cache.look_up, scope=scope, recipe=recipe, contents=contents, since=since))
+
+    async def cache(self, scope: str, recipe: str, made: Mapping[str, tuple[str, bytes]], *, at: datetime) -> None:
+        fitting = self._cache.fitting(made)
+        too_large: bool = not fitting and await (await self._opened()).read(scope, self._cache.is_too_large, every=True)
+        if fitting or too_large:
+            await self._write_cache(scope, partial(self._cache.write, scope=scope, recipe=recipe, fitting=fitting, at=at))
+
+    async def _write_cache(self, scope: str, write: Callable[[Connection], None]) -> None:
+        await self._write_unless_busy(scope, "chunk_cache", write)
+
+    async def _write_unless_busy(self, scope: str, what: str, write: Callable[[Connection], None]) -> None:
+        """Write what may be lost, unless somebody else is just writing it."""
+
+        def unless_busy(connection: Connection) -> None:
+            connection.execute(text("SET LOCAL lock_timeout = 100"))
+            # What it is of must not go meanwhile.
+            connection.execute(select(ScopeRow.change).where(ScopeRow.scope == scope).with_for_update(read=True))
+            if connection.scalar(select(func.pg_try_advisory_xact_lock(func.hashtext(f"{self._options.namespace}.{what}")))):
+                write(connection)
+
+        with suppress(StoreBusy, StoreFull, StoreReadOnly, StoreUnreachable):
+            await (await self._opened()).change(scope, unless_busy, every=True)
+
+    async def clear_cache(self, scope: str) -> int:
+        return await (await self._opened()).change(scope, lambda connection: self._cache.clear(connection, scope))
+
+    async def log(self, scope: str, retrieval: Retrieval, *, max_entries: int) -> None:
+        keep = partial(retrieval_log.keep, scope=scope, retrieval=retrieval, max_entries=max_entries)
+        await self._write_unless_busy(scope, f"retrievals.{scope}", keep)
+
+    # Reading.
+
+    async def _read(self, scope: str, function: Callable[[Connection], R]) -> R:
+        return await (await self._opened()).read(scope, function)
+
+    async def _read_page(self, scope: str, function: Callable[[Connection], R]) -> R:
+        return await (await self._opened()).change(scope, function)  # A cursor lives in a transaction.
+
+    async def space(self) -> Space | None:
+        return await (await self._opened()).read(None, active_space)
+
+    async def scopes(self) -> list[str]:
+        return await (await self._opened()).read(None, filled_scopes)
+
+    async def search_text(self, scope: str, query: Node, *, k: int, where: Filter | None = None) -> Ranking:
+        candidates = self._options.text_candidates
+        return await self._read(scope, lambda connection: WordSearch(connection, scope, where, candidates).best(query, k))
+
+    async def search_vectors(self, scope: str, vector: Vector, *, k: int, where: Filter | None = None) -> Ranking:
+        few = self._options.exact_below
+        return await self._read(scope, lambda connection: VectorSearch(connection, scope, where, exact_below=few).best(vector, k))
+
+    async def status(self, scope: str) -> StoreStatus:
+        options = self._options
+        read = partial(describe, url=self.url, scope=scope, options=options, cache=self._cache)
+        return await (await self._opened()).read(scope, read, every=True)
+
+    async def doctor(self, *, repair: bool) -> list[Finding]:
+        db = await self._opened()
+        if repair:
+            return await db.change(None, partial(examine, repair=True), patient=True)
+        return await db.read(None, partial(examine, repair=False))

@@ -1,0 +1,307 @@
+"""Search by words on Postgres: BM25 over the windows that have the rarest words of a question, so that a common word costs little."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from math import log
+from typing import Any, Final, TypeAlias
+
+from sqlalchemy import BigInteger, Connection, Float, TextClause, bindparam, select, text
+from sqlalchemy.dialects.postgresql import ARRAY
+
+from ...analysis import beginnings, query_terms, terms
+from ...cancellation import checkpoint
+from ...filters import Filter
+from ...model import Hit, Ranking
+from ...textquery import Boolean, Node, Phrase, Prefix, Term
+from ..sql.given import Texts, given
+from ..sql.schema import ItemRow
+from ..sql.where import holds
+from ..windows import only_ranks
+from .words import PHRASE_TERMS, lexeme
+
+LISTED: Final = 5_000
+"""Matches of a filter up to which just these are searched; beyond, the best are found and then checked."""
+TIE_MARGIN: Final = 4
+GROWTH: Final = 4
+DECIMALS: Final = 6
+MATCHING: Final = 20_000
+"""Items for which an expression holds that are ranked."""
+EVERY: Final = 1_000_000_000
+
+_STANDING = text("""
+  SELECT w.number, w.windows, w.length, t.term, t.windows AS having FROM words w
+  LEFT JOIN terms t ON t.scope = w.scope AND t.term IN (SELECT w.number || ':' || asked FROM unnest(:terms) AS asked) WHERE w.scope = :scope
+""").bindparams(bindparam("terms", type_=Texts()))
+_BEST = """
+  best_words(CAST(:wanted AS tsquery), CAST(:otherwise AS tsquery), CAST(:singles AS tsquery[]), :weights,
+             CAST(:phrases AS tsquery[]), :bonuses, :mean, :candidates, :n, :among) AS best
+"""
+_RANKED = f"""
+  SELECT i.id, best.score, best.looked_at FROM {_BEST} JOIN items i ON i.scope = :scope AND i.seq = best.seq ORDER BY best.score DESC, i.id
+"""
+_RANKED_ALL = f"""
+  SELECT i.id, coalesce(best.score, 0) AS score, best.looked_at FROM unnest(:among) AS given (seq) LEFT JOIN {_BEST} ON best.seq = given.seq
+  JOIN items i ON i.scope = :scope AND i.seq = given.seq ORDER BY 2 DESC, i.id LIMIT :n
+"""
+_MATCHING = text("""
+  SELECT seq FROM items_with(
+    CAST(:exact AS tsquery), CAST(:loose AS tsquery), CAST(:leaves AS tsquery[]), CAST(:structure AS tsquery), :candidates, :among)
+""").bindparams(bindparam("leaves", type_=Texts()), bindparam("among", type_=ARRAY(BigInteger)))
+_TYPES = (
+    bindparam("singles", type_=Texts()),
+    bindparam("phrases", type_=Texts()),
+    bindparam("weights", type_=ARRAY(Float)),
+    bindparam("bonuses", type_=ARRAY(Float)),
+    bindparam("among", type_=ARRAY(BigInteger)),
+    bindparam("mean", type_=Float),
+)
+RANKED, RANKED_ALL = (text(statement).bindparams(*_TYPES) for statement in (_RANKED, _RANKED_ALL))
+_PASSING = select(ItemRow.id).where(ItemRow.scope == bindparam("scope"), given(ItemRow.id, "ids"))
+
+
+@dataclass(frozen=True, slots=True)
+class Words:
+    """What a scope's words are like: under which number they are indexed, of how many windows, how long these are, and how many have
+    which of the words that were asked for."""
+
+    number: int
+    windows: int
+    mean: float
+    having: dict[str, int]
+
+    def rarity(self, term: str) -> float:
+        having = self.having.get(term, 0)
+        return log(1 + (self.windows - having + 0.5) / (having + 0.5))
+
+    def quoted(self, term: str) -> str:
+        """A word in a tsquery."""
+        return "'" + lexeme(self.number, term).replace("\\", "\\\\").replace("'", "''") + "'"
+
+    def any_of(self, sought: Sequence[str]) -> str:
+        return " | ".join(map(self.quoted, sought))
+
+    def side_by_side(self, sought: Sequence[str]) -> str:
+        return "(" + " <-> ".join(map(self.quoted, sought)) + ")"
+
+
+def standing(connection: Connection, scope: str, sought: Sequence[str]) -> Words | None:
+    """How the words of a scope stand; None where it has none."""
+    rows = connection.execute(_STANDING, {"scope": scope, "terms": sought}).all()
+    if not rows or not rows[0].windows:
+        return None
+    number, windows, length = rows[0][:3]
+    prefix = len(f"{number}:")
+    return Words(number, windows, max(length / windows, 1e-9), {row.term[prefix:]: row.having for row in rows if row.term is not None})
+
+
+class WordSearch:
+    """Finds the items of a scope by words."""
+
+    def __init__(self, connection: Connection, scope: str, where: Filter | None, candidates: int) -> None:
+        self._connection = connection
+        self._scope = scope
+        self._where = where
+        self._candidates = candidates
+
+    def best(self, query: Node, k: int) -> Ranking:
+        """The k best."""
+        sought = list(dict.fromkeys(term for leaf in _positive(query) for term in _terms(leaf)))
+        words = standing(self._connection, self._scope, sought)
+        if words is None or not k:
+            return ()
+        ranked = Ranked(words, query)
+        among = self._listed()
+        if only_ranks(query):
+            return self._best(ranked, k, among) if ranked.singles else ()
+        expression = Expression.of(query, words)
+        if expression is None:
+            return ()
+        parameters = expression.parameters | {"candidates": MATCHING if among is None else EVERY, "among": among}
+        matching = list(self._connection.scalars(_MATCHING, parameters))
+        return self._best(ranked, k, matching, statement=RANKED_ALL, checked=among is not None) if matching else ()
+
+    def _listed(self) -> list[int] | None:
+        """The versions of the items that pass the filter, where they are few."""
+        if self._where is None:
+            return None
+        query = select(ItemRow.seq).where(ItemRow.scope == self._scope, holds(self._where, self._scope, per_row=False))
+        seqs = list(self._connection.scalars(query.limit(LISTED + 1)))
+        return None if len(seqs) > LISTED else seqs
+
+    def _best(
+        self, ranked: Ranked, k: int, among: list[int] | None, *, statement: TextClause = RANKED, checked: bool | None = None
+    ) -> Ranking:
+        """The k best of all, or of some: more and more are asked for, until k pass the filter and nothing cut off ties with them."""
+        where = None if (among is not None if checked is None else checked) else self._where
+        candidates = self._candidates if among is None else EVERY
+        n = (k if where is None else GROWTH * k) + TIE_MARGIN
+        while True:
+            checkpoint()
+            bounds = {"scope": self._scope, "candidates": candidates, "n": n, "among": among}
+            rows = self._connection.execute(statement, ranked.parameters(candidates) | bounds).all()
+            hits = self._hits(rows, ranked.flat, where)
+            complete = len(rows) < n
+            if not complete and (len(hits) < k or round(rows[-1].score + ranked.flat, DECIMALS) >= hits[k - 1].score):
+                n *= GROWTH
+            elif complete and len(hits) < k and any((row.looked_at or 0) >= candidates for row in rows):
+                candidates *= GROWTH
+            else:
+                return tuple(hits[:k])
+
+    def _hits(self, rows: Sequence[Any], flat: float, where: Filter | None) -> list[Hit]:
+        hits = [Hit(row.id, round(row.score + flat, DECIMALS)) for row in rows]
+        if where is not None:
+            asked = {"scope": self._scope, "ids": [hit.id for hit in hits]}
+            passing = set(self._connection.scalars(_PASSING.where(holds(where, self._scope, per_row=True)), asked))
+            hits = [hit for hit in hits if hit.id in passing]
+        return sorted(hits, key=lambda hit: (-hit.score, hit.id))
+
+
+class Ranked:
+    """What makes a window a good answer: words by their rarity, and phrases that stand whole."""
+
+    def __init__(self, words: Words, query: Node) -> None:
+        leaves = list(_positive(query))
+        self._words = words
+        wanted = dict.fromkeys(term for leaf in leaves for term in _terms(leaf))
+        self.singles = sorted((term for term in wanted if words.having.get(term)), key=lambda term: (words.having[term], term))
+        self._weights = [words.rarity(term) for term in self.singles]
+        self._phrases = [found for leaf in leaves if isinstance(leaf, Phrase) and len(found := terms(leaf.text)) > 1]
+        self.flat = float(sum(isinstance(leaf, Prefix) for leaf in leaves))
+        """What every item has that is found by the beginnings of words."""
+
+    def parameters(self, candidates: int) -> dict[str, Any]:
+        """The windows that are looked at have one of the rarest words; a word that is common beside others counts where they are."""
+        words = self._words
+        rare: list[str] = []
+        seen = 0
+        for term in self.singles:
+            seen += words.having[term]
+            if rare and seen > candidates:
+                break
+            rare.append(term)
+        common = self.singles[len(rare) :]
+        wanted = words.any_of(rare) if rare else None
+        # Where even the rarest word is too common, those come first that have another one too.
+        both = len(rare) == 1 and bool(common) and words.having[rare[0]] > candidates
+        return {
+            "wanted": f"{wanted} & ({words.any_of(common)})" if both else wanted,
+            "otherwise": wanted if both else None,
+            "singles": [words.quoted(term) for term in self.singles],
+            "weights": self._weights,
+            "phrases": [words.side_by_side(phrase[:PHRASE_TERMS]) for phrase in self._phrases],
+            "bonuses": [sum(map(words.rarity, phrase)) for phrase in self._phrases],
+            "mean": words.mean,
+        }
+
+
+@dataclass(frozen=True, slots=True)
+class Expression:
+    """A query that demands something, as tsqueries: of an item's only window, of all words of one with several, and of its windows."""
+
+    exact: str
+    loose: str
+    structure: str
+    leaves: tuple[str, ...]
+
+    @classmethod
+    def of(cls, query: Node, words: Words) -> Expression | None:
+        """None where nothing can meet it."""
+        leaves: list[str] = []
+        exact = _compiled(query, lambda leaf: _exact(leaf, words))
+        structure = _compiled(query, lambda leaf: _numbered(_pieces(leaf, words), leaves))
+        if exact is None or structure is None:
+            return None
+        loose = _compiled(query, lambda leaf: _loose(leaf, words), without_places=True)
+        return cls(exact, loose or exact, structure, tuple(leaves))
+
+    @property
+    def parameters(self) -> dict[str, Any]:
+        return {"exact": self.exact, "loose": self.loose, "structure": self.structure, "leaves": self.leaves}
+
+
+Leaf: TypeAlias = Term | Phrase | Prefix
+
+
+def _compiled(node: Node, of: Callable[[Leaf], str | None], *, without_places: bool = False) -> str | None:
+    """A query as a tsquery, its leaves as `of` has them; None where nothing can meet it. Without places a phrase that is not wanted is
+    left out: all its words may be there, and not side by side."""
+    if not isinstance(node, Boolean):
+        return of(node)
+    must = [_compiled(part, of, without_places=without_places) for part in node.must]
+    if not must:
+        either = [found for part in node.should if (found := _compiled(part, of, without_places=without_places)) is not None]
+        must = ["(" + " | ".join(either) + ")"] if either else [None]
+    if None in must:
+        return None
+    refused = [part for part in node.must_not if not (without_places and any(isinstance(leaf, Phrase) for leaf in _every(part)))]
+    unwanted = [found for part in refused if (found := _compiled(part, of, without_places=without_places)) is not None]
+    return "(" + " & ".join([*(part for part in must if part is not None), *(f"!{part}" for part in unwanted)]) + ")"
+
+
+def _exact(leaf: Leaf, words: Words) -> str | None:
+    match leaf:
+        case Term(asked):
+            found = query_terms(asked)
+            return f"({words.any_of(found)})" if found else None
+        case Phrase(asked):
+            found = terms(asked)
+            return words.side_by_side(found) if found else None
+        case Prefix(asked):
+            starts = [f"{words.quoted(start)}:*" for start in beginnings(asked)]
+            return "(" + " | ".join(starts) + ")" if starts else None
+
+
+def _loose(leaf: Leaf, words: Words) -> str | None:
+    """What holds for all words of an item, without their places, where the leaf holds for it."""
+    if isinstance(leaf, Phrase) and (found := terms(leaf.text)):
+        return "(" + " & ".join(map(words.quoted, dict.fromkeys(found))) + ")"
+    return _exact(leaf, words)
+
+
+def _pieces(leaf: Leaf, words: Words) -> list[str] | None:
+    """What has to hold for windows where the leaf holds for the item: a long phrase piece by piece, each beginning with the last word of
+    the one before."""
+    if isinstance(leaf, Phrase) and len(found := terms(leaf.text)) > PHRASE_TERMS:
+        return [words.side_by_side(found[at : at + PHRASE_TERMS]) for at in range(0, len(found) - 1, PHRASE_TERMS - 1)]
+    whole = _exact(leaf, words)
+    return None if whole is None else [whole]
+
+
+def _numbered(pieces: list[str] | None, leaves: list[str]) -> str | None:
+    """The pieces by their numbers among all leaves, from 1."""
+    if pieces is None:
+        return None
+    leaves += pieces
+    return "(" + " & ".join(f"'{number}'" for number in range(len(leaves) - len(pieces) + 1, len(leaves) + 1)) + ")"
+
+
+def _every(node: Node) -> Iterator[Node]:
+    """The leaves of a query."""
+    if isinstance(node, Boolean):
+        for part in (*node.must, *node.should, *node.must_not):
+            yield from _every(part)
+    else:
+        yield node
+
+
+def _positive(node: Node) -> Iterator[Leaf]:
+    """The leaves of a query that count for an item that has them."""
+    match node:
+        case Boolean(must, should, _):
+            for part in (*must, *should):
+                yield from _positive(part)
+        case _:
+            yield node
+
+
+def _terms(leaf: Leaf) -> list[str]:
+    match leaf:
+        case Term(asked):
+            return query_terms(asked)
+        case Phrase(asked):
+            return terms(asked)
+        case Prefix():
+            return []
