@@ -48,7 +48,7 @@ async def _build(folder: Path, texts: Sequence[str], vectors: Vector, space: Spa
     store = SqliteStore(folder)
     for begin in range(0, len(texts), ROWS_PER_WRITE):
         numbers = range(begin, min(begin + ROWS_PER_WRITE, len(texts)))
-        entries = [_entry(number, texts[number], vectors[number]) for number in numbers]
+        entries = [entry(number, texts[number], vectors[number]) for number in numbers]
         started = perf_counter()
         await store.write(SCOPE, Batch(entries), space=space)
         seconds += perf_counter() - started
@@ -58,7 +58,7 @@ async def _build(folder: Path, texts: Sequence[str], vectors: Vector, space: Spa
     return seconds
 
 
-def _entry(number: int, text: str, vector: Vector) -> Entry:
+def entry(number: int, text: str, vector: Vector) -> Entry:
     item = Item(scope=SCOPE, id=item_id(number), text=text, created_at=AT, updated_at=AT)
     whole = Chunk(0, 0, len(text), len(text) // CHARS_PER_TOKEN, Anchors(1, 1 + text.count("\n")))
     return Entry(item, Passages((whole,), vector[None], (words_of(text),)), sketch(terms(text)))

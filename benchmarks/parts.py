@@ -14,6 +14,7 @@ from recollect.settings import Settings
 
 from . import evidence as evidence_part
 from . import indexing
+from . import postgres as postgres_part
 from . import queries as query_part
 from . import start as start_part
 from .build import build as build_store
@@ -70,6 +71,15 @@ def evidence(text: Path) -> dict[str, Any]:
     """Ask long documents for evidence, and stop asking."""
     texts = read_texts(text)
     return evidence_part.measure(CACHE / "stores" / "evidence", long_documents(texts), embedder(), queries(texts, QUERIES // 2))
+
+
+def postgres(size: int, text: Path, *, windows: int) -> dict[str, Any]:
+    """Load and ask a store on Postgres; common words are asked of so many windows."""
+    model, texts = embedder(), read_texts(text)
+    found = _passages(texts, size)
+    vectors = _vectors(found, model)
+    asked = queries(texts, QUERIES)
+    return postgres_part.measure(CACHE / "postgres", found, vectors, cutter_of(model).space, model, asked, windows=windows)
 
 
 def start(size: int, text: Path) -> dict[str, float]:

@@ -12,7 +12,7 @@ import numpy as np
 
 from recollect.library import Library
 from recollect.model import Vector
-from recollect.ports import Embedder
+from recollect.ports import Embedder, Store
 from recollect.settings import Settings
 from recollect.sync import SyncLibrary
 
@@ -38,12 +38,12 @@ def measure(folder: Path, vectors: Vector, embedder: Embedder, queries: Sequence
         grown = Memory.now().since(before)
         limit = Limit(folder, SCOPE, vectors, embedder)
         ours, bare = _in_turns(library, limit, queries)
-        recall = asyncio.run(_recall(library.library, vectors, [embedder.embed_query(query) for query in queries]))
+        recall = asyncio.run(share_found(library.library.store, vectors, [embedder.embed_query(query) for query in queries]))
     return {
         "chunks": len(vectors),
         "queries": len(ours["total"]),
-        "ms": {name: _percentiles(samples) for name, samples in ours.items()},
-        "limit_ms": {name: _percentiles(samples) for name, samples in bare.items()},
+        "ms": {name: percentiles(samples) for name, samples in ours.items()},
+        "limit_ms": {name: percentiles(samples) for name, samples in bare.items()},
         "recall_at_50": round(recall, 4),
         "memory_mb": {"own": grown.own_mb, "with_mapped_files": grown.resident_mb},
         "disk_bytes_per_chunk": round(bytes_in(folder) / len(vectors)),
@@ -59,11 +59,11 @@ def _in_turns(library: SyncLibrary, limit: Limit, queries: Sequence[str]) -> tup
     for turn in range(ROUNDS):
         for place, query in enumerate(queries):
             if (turn + place) % 2:
-                _keep(bare, limit.ask(query))
-                _keep(ours, _ask(library, query))
+                keep(bare, limit.ask(query))
+                keep(ours, _ask(library, query))
             else:
-                _keep(ours, _ask(library, query))
-                _keep(bare, limit.ask(query))
+                keep(ours, _ask(library, query))
+                keep(bare, limit.ask(query))
     return ours, bare
 
 
@@ -76,22 +76,22 @@ def _ask(library: SyncLibrary, query: str) -> dict[str, float]:
     return stages | {"total": total, "rest": total - stages["total"]}
 
 
-def _keep(samples: Samples, seconds: dict[str, float]) -> None:
+def keep(samples: Samples, seconds: dict[str, float]) -> None:
     for name, value in seconds.items():
         samples.setdefault(name, []).append(value)
 
 
-def _percentiles(seconds: Sequence[float]) -> dict[str, float]:
+def percentiles(seconds: Sequence[float]) -> dict[str, float]:
     return {f"p{percent}": round(float(np.percentile(seconds, percent)) * 1000, 2) for percent in (50, 95)}
 
 
-async def _recall(library: Library, vectors: Vector, questions: Sequence[Vector]) -> float:
+async def share_found(store: Store, vectors: Vector, questions: Sequence[Vector]) -> float:
     """The share of the 50 nearest, by a search of every vector, that the store finds; what ties with the last counts."""
     shares = []
     rows = {item_id(number): number for number in range(len(vectors))}
     for question in questions:
         cosines = vectors @ question
         least = np.partition(cosines, -NEAREST)[-NEAREST] - TIE
-        found = await library.store.search_vectors(SCOPE, question, k=NEAREST)
+        found = await store.search_vectors(SCOPE, question, k=NEAREST)
         shares.append(sum(cosines[rows[hit.id]] >= least for hit in found) / NEAREST)
     return float(np.mean(shares))

@@ -6,6 +6,9 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from .markdown import table
+from .postgres_tables import tables as postgres_tables
+
 BEGIN, END = "<!-- results -->", "<!-- end of results -->"
 Row = tuple[str, Callable[[Any], str]]
 
@@ -15,16 +18,18 @@ def tables(results: Mapping[str, Any]) -> str:
     parts = [_measured_on(results)]
     if sizes := results.get("query"):
         parts.append(
-            _table(["", *(f"{size['chunks']:,} chunks" for size in sizes)], [[name, *map(show, sizes)] for name, show in QUERY_ROWS])
+            table(["", *(f"{size['chunks']:,} chunks" for size in sizes)], [[name, *map(show, sizes)] for name, show in QUERY_ROWS])
         )
     if found := results.get("evidence"):
         parts.append(_evidence(found))
     if kinds := results.get("index"):
-        parts.append(_table(INDEX_HEADER, [_index_row(name, kind) for name, kind in kinds.items()]))
+        parts.append(table(INDEX_HEADER, [_index_row(name, kind) for name, kind in kinds.items()]))
     if start := results.get("start"):
         parts.append(
             f"`recollect search` from the shell, {start['chunks']:,} chunks: {start['p50_s']:.2f} s (p50 of {start['runs']} runs)."
         )
+    if found := results.get("postgres"):
+        parts.append(postgres_tables(found))
     return "\n\n".join(parts)
 
 
@@ -45,7 +50,7 @@ def _evidence(found: Mapping[str, Any]) -> str:
     stops = "; ".join(f"{what}: {wait:.0f} ms" for what, wait in found["stop_ms"].items())
     return "\n\n".join(
         (
-            _table([head, "p50 / p95 ms", "**above the first**", "chunks", "weigh", "show"], rows),
+            table([head, "p50 / p95 ms", "**above the first**", "chunks", "weigh", "show"], rows),
             f"Cold, with nothing in the cache: {cold['total']:,.0f} ms, of them {cold['cut']:,.0f} to cut "
             f"and {cold['embed_chunks']:,.0f} to embed {cold['chunks']:,.0f} chunks.",
             f"A search that is cancelled, the longest wait of {found['cancelled']}: {stops}.",
@@ -98,11 +103,6 @@ def _memory(memory: Mapping[str, float]) -> str:
 def _index_row(name: str, kind: Mapping[str, float]) -> list[str]:
     rates = [f"{kind[key]:,.0f}" for key in ("items", "chunks", "chunks_per_s", "embedder_chunks_per_s")]
     return [name, *rates, f"**{kind['ratio']:.2f}**"]
-
-
-def _table(header: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
-    lines = [header, ["---"] * len(header), *rows]
-    return "\n".join(f"| {' | '.join(line)} |" for line in lines)
 
 
 def publish(page: Path, results: Mapping[str, Any]) -> None:

@@ -9,6 +9,7 @@ from collections.abc import Callable, Coroutine, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
+from functools import partial
 from itertools import count
 from pathlib import Path
 from secrets import token_hex
@@ -21,6 +22,7 @@ import pytest
 from recollect.errors import StoreError
 from recollect.ports import Store
 from recollect.settings import CacheSettings, PostgresSettings, VectorSettings
+from recollect.stores.postgres.partition import partition
 from recollect.stores.postgres.store import PostgresStore
 from recollect.stores.reference import ReferenceStore
 from recollect.stores.sqlite.store import SqliteStore
@@ -39,9 +41,12 @@ STORES: dict[str, Callable[[Path, CacheSettings], Store]] = {
 POSTGRES = {
     "postgres": PostgresSettings(pool_size=4),
     "postgres-hnsw": PostgresSettings(pool_size=4, exact_below=0),
+    "postgres-partitioned": PostgresSettings(pool_size=4, exact_below=0),
 }
 VARIANTS = ("sqlite-binary", "sqlite-hnsw", "postgres-hnsw")
 """These differ in how vectors are searched and in nothing else, so only laws about that are asked of them."""
+
+ASKED_OF_PARTITIONED = tuple(f"recollect.testing.{name}" for name in ("isolation", "nearness", "retrievals", "spaces", "walking"))
 
 ASKED_OF_VARIANTS = ("recollect.testing.filtering", "recollect.testing.nearness", "recollect.testing.twin")
 
@@ -55,6 +60,8 @@ POSTGRES_BYTES = 1_000_000_000
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
     if "open_store" in metafunc.fixturenames:
         variants = VARIANTS if metafunc.function.__module__ in ASKED_OF_VARIANTS else ()
+        if metafunc.function.__module__ in ASKED_OF_PARTITIONED:
+            variants = (*variants, "postgres-partitioned")
         metafunc.parametrize("open_store", ["reference", "sqlite", "postgres", *variants], indirect=True)
 
 
@@ -75,7 +82,11 @@ def open_store(request: pytest.FixtureRequest) -> Iterator[OpenStore]:
     reference = ReferenceStore()
     in_memory = IN_MEMORY if IN_MEMORY.is_dir() else None
     with TemporaryDirectory(dir=in_memory, prefix="recollect-", ignore_cleanup_errors=True) as folder, ExitStack() as fresh:
-        url = fresh.enter_context(request.getfixturevalue("postgres").database()) if request.param.startswith("postgres") else ""
+        url = ""
+        if request.param == "postgres-partitioned":
+            url = fresh.enter_context(request.getfixturevalue("postgres").database(request.getfixturevalue("partitioned")))
+        elif request.param.startswith("postgres"):
+            url = fresh.enter_context(request.getfixturevalue("postgres").database())
 
         async def open_store(*, cache_bytes: int = 1_000_000) -> Store:
             if request.param == "reference":
@@ -99,10 +110,10 @@ class Postgres:
     numbers: count[int] = field(default_factory=count)
 
     @contextmanager
-    def database(self) -> Iterator[str]:
+    def database(self, template: str | None = None) -> Iterator[str]:
         """The URL of a fresh database, for its owner; it is dropped in the end, whoever is still connected."""
         database = f"{self.name}_{next(self.numbers)}"
-        copy = f"create database {database} template {self.template} strategy file_copy owner {self.name}"
+        copy = f"create database {database} template {template or self.template} strategy file_copy owner {self.name}"
         finished(execute(self.admin, copy))
         try:
             yield self.owner(database)
@@ -147,6 +158,13 @@ async def migrated(url: str) -> None:
     await store.close()
 
 
+async def divided(url: str) -> None:
+    """Puts the tables into parts."""
+    store = PostgresStore(url)
+    await store.administer(partial(partition, namespace="recollect", parts=3))
+    await store.close()
+
+
 async def execute(url: str, *statements: str) -> None:
     import asyncpg
 
@@ -188,3 +206,11 @@ def postgres() -> Iterator[Postgres]:
     with ExitStack() as parts:
         admin = os.environ.get("RECOLLECT_TEST_POSTGRES") or parts.enter_context(private_server())
         yield parts.enter_context(Postgres(admin).prepared())
+
+
+@pytest.fixture(scope="session")
+def partitioned(postgres: Postgres) -> Iterator[str]:
+    """A template whose tables are in parts."""
+    with postgres.database() as url:
+        finished(divided(url))
+        yield urlsplit(url).path[1:]

@@ -20,13 +20,13 @@ from .filters import And, Exists, Field, Filter, OneOf, check, field_named
 from .matching import holds, only_excludes, parts_of
 from .model import Fused, Item, Passages, Ranking, Snippet, Stored, Weighed
 from .plan import Plan
-from .ports import Clock, Store
+from .ports import Clock, Store, SupportsNativeText
 from .profiles import TEXT, VECTOR
 from .rank.duplicates import fold
 from .rank.fuse import fuse
 from .recall import Recalled, recall
 from .stopwatch import Stopwatch
-from .textquery import Boolean, Node
+from .textquery import Boolean, NativeQuery, Node
 
 DEEPER = 4
 DEEPEST = 2_000
@@ -80,10 +80,13 @@ async def _candidates(store: Store, reader: Reader, plan: Plan, watch: Stopwatch
             fuse_all = partial(_fused, plan, demand, recalled.rankings)
             fused = fuse_all() if depth <= FUSED_HERE else await in_thread(fuse_all)
         with watch("fold"):
-            kept = await _distinct(store, plan, demand, fused)
+            met = await _met(store, plan, recalled.rankings, fused)
+            kept = await _distinct(store, plan, demand, met)
         exhausted = not any(len(ranking) >= depth for ranking in recalled.rankings.values())
-        if not k > len(kept) < len(fused) or depth > DEEPEST or exhausted:
-            return recalled, fused, kept
+        # What was found by words meets every demand; where that is nothing, what does may come later.
+        left = met if recalled.rankings.get(TEXT) else fused
+        if not k > len(kept) < len(left) or depth > DEEPEST or exhausted:
+            return recalled, met, kept
         depth *= DEEPER
 
 
@@ -103,6 +106,20 @@ def _fused(plan: Plan, demand: Node | None, rankings: Mapping[str, Ranking]) -> 
         meeting = {hit.id for hit in rankings[TEXT]}
         fused = [result for result in fused if result.id in meeting]
     return [result for result in fused if least is None or result.score >= least]
+
+
+async def _met(store: Store, plan: Plan, rankings: Mapping[str, Ranking], fused: list[Fused]) -> list[Fused]:
+    """Those that meet what is demanded as the store's server reads it. Whatever it found by words does."""
+    by_words = {hit.id for hit in rankings.get(TEXT, ())}
+    others = [result.id for result in fused if result.id not in by_words]
+    if plan.native is None or not plan.native.demands or not others:
+        return fused
+    assert isinstance(store, SupportsNativeText)
+    demand: NativeQuery = plan.native.demands[0]
+    if plan.native.demands[1:] and not by_words and not await store.search_native(plan.scope, demand, k=1, rank_func=plan.native.rank_func):
+        demand = plan.native.demands[1]
+    meeting = by_words | await store.meeting_native(plan.scope, demand, others)
+    return [result for result in fused if result.id in meeting]
 
 
 async def _distinct(store: Store, plan: Plan, demand: Node | None, fused: Sequence[Fused]) -> list[Kept]:

@@ -7,7 +7,17 @@ from dataclasses import dataclass
 from .filters import Filter
 from .prefs import RetrievalPrefs
 from .profiles import Profile
-from .textquery import Node
+from .textquery import NativeQuery, Node
+
+
+@dataclass(frozen=True, slots=True)
+class NativeText:
+    """Words as the store's server reads and ranks them."""
+
+    query: NativeQuery
+    rank_func: str
+    demands: tuple[NativeQuery, ...] = ()
+    """What must hold for every result, and then what must where nothing at all meets that."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,3 +32,5 @@ class Plan:
     where: Filter | None
     profile: Profile
     facets: tuple[str, ...] = ()
+    native: NativeText | None = None
+    """In place of `query` and `demand`, where the store's own way was asked for."""

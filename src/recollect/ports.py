@@ -14,7 +14,7 @@ import numpy.typing as npt
 
 from .filters import Filter
 from .model import Batch, Edge, Finding, Known, Passages, Ranking, Retrieval, Space, Stored, StoreStatus, Vector, Visit, Written
-from .textquery import Node
+from .textquery import NativeQuery, Node
 
 if TYPE_CHECKING:
     from .contracts import RetrievalBundle
@@ -99,6 +99,26 @@ class SupportsBlockingSearch(Protocol):
 
     def search_vectors_here(self, scope: str, vector: Vector, *, k: int, where: Filter | None = None) -> Ranking:
         """What `search_vectors` gives."""
+        ...
+
+
+@runtime_checkable
+class SupportsNativeText(Protocol):
+    """A store whose server can also read and rank words its own way, by configurations it has for many languages."""
+
+    @property
+    def text_config(self) -> str:
+        """The configuration where none is named."""
+        ...
+
+    async def search_native(
+        self, scope: str, query: NativeQuery, *, k: int, rank_func: str, min_rank: float | None = None, where: Filter | None = None
+    ) -> Ranking:
+        """The k best items by words, of those that score at least so much. A question that only excludes finds nothing."""
+        ...
+
+    async def meeting_native(self, scope: str, query: NativeQuery, ids: Sequence[str]) -> set[str]:
+        """Those of the items for which the question holds, all where it has no words that count."""
         ...
 
 

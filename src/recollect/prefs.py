@@ -73,8 +73,8 @@ class TextPrefs(Section):
         default="web",
         description="web: as in a web search; any: any word counts; plain: every word; phrase: side by side; strict: an expression.",
     )
-    config: str | None = Field(default=None, description="A text search configuration of the store, such as 'english'; null: its own.")
-    rank_func: RankFunction | None = Field(default=None, description="How the store ranks by words; null: its own way.")
+    config: str | None = Field(default=None, description="A text search configuration of the server, such as 'german'; null: our own.")
+    rank_func: RankFunction | None = Field(default=None, description="How words are ranked; null: bm25, or ts_rank with a config.")
     min_rank: float | None = Field(default=None, ge=0, description="The least score by words; what has less is not found by words.")
 
 

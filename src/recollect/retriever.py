@@ -9,7 +9,7 @@ from . import pipeline
 from .contracts import RetrievalBundle
 from .errors import InvalidInput
 from .evidence.cutting import Reader
-from .ports import Store
+from .ports import Store, SupportsNativeText
 from .prefs import RetrievalPrefs
 from .profiles import Profile, adjusted, named
 from .recording import Recorder, retrieval
@@ -36,7 +36,8 @@ class HybridRetriever:
             raise InvalidInput(f"the context is {ctx!r:.80}: give a RequestContext with the scope to search")
         prefs = RetrievalPrefs.model_validate(prefs)
         self._reader.check(prefs.chunking)
-        plan = understand(prefs, scope=ctx.scope, profile=self._profile(prefs.profile))
+        text_config = self._store.text_config if isinstance(self._store, SupportsNativeText) else None
+        plan = understand(prefs, scope=ctx.scope, profile=self._profile(prefs.profile), text_config=text_config)
         begin = ctx.now()
         bundle = await guarded(ctx, pipeline.search(self._store, self._reader, plan, ctx.now))
         if self._recorder:

@@ -6,7 +6,10 @@ A leaf holds text as the user typed it, never query syntax; only `understand.tex
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TypeAlias
+from typing import Final, TypeAlias
+
+TEXT_CONFIG: Final = "english"
+"""How words are read by our own analysis: English endings are taken off, and every other language is searched as it is written."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,3 +43,12 @@ class Boolean:
 
 
 Node: TypeAlias = Term | Phrase | Prefix | Boolean
+
+
+@dataclass(frozen=True, slots=True)
+class NativeQuery:
+    """A question as it was typed, for a store whose server reads words by itself: in a mode, by a configuration of the server's."""
+
+    text: str
+    mode: str
+    config: str

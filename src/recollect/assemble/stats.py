@@ -8,11 +8,12 @@ from typing import Any
 from ..contracts import RetrievalStats
 from ..plan import Plan
 from ..profiles import TEXT, VECTOR
+from ..textquery import TEXT_CONFIG
 
 STAGES = ("embed", "text", "vector", "fuse", "fold", "chunks", "cut", "embed_chunks", "weigh", "show", "total")
 """In the order they begin. Words and meaning are searched side by side, so which of them is timed first is left to chance."""
 RANK_FUNCTION = "bm25"
-"""How words are ranked, whatever was asked for."""
+"""How words are ranked where the store's server does not do it."""
 
 
 def stats(plan: Plan, chunker: str | None, *, timing_ms: Mapping[str, float], counts: Mapping[str, int]) -> RetrievalStats:
@@ -26,7 +27,10 @@ def _params(plan: Plan, chunker: str | None) -> dict[str, Any]:
     prefs, profile = plan.prefs, plan.profile
     asked = prefs.model_dump(mode="json", exclude={"query_text", "debug"})
     asked["vector"].pop("query_vector")
-    asked["fts"]["rank_func"] = RANK_FUNCTION
+    asked["fts"] |= {
+        "config": plan.native.query.config if plan.native else TEXT_CONFIG,
+        "rank_func": plan.native.rank_func if plan.native else RANK_FUNCTION,
+    }
     asked["scoring"] |= {
         "blend": profile.blend,
         "normalize": profile.normalize,

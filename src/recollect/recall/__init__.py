@@ -13,7 +13,7 @@ from ..errors import InvalidInput
 from ..model import Ranking, Space, Vector
 from ..nearness import nearness
 from ..plan import Plan
-from ..ports import Embedder, Store, SupportsBlockingSearch
+from ..ports import Embedder, Store, SupportsBlockingSearch, SupportsNativeText
 from ..profiles import TEXT, VECTOR
 from ..stopwatch import Stopwatch
 from ..textquery import Boolean
@@ -50,11 +50,19 @@ async def recall(store: Store, embedder: Embedder | None, plan: Plan, depth: int
 
 async def by_text(store: Store, plan: Plan, depth: int, watch: Stopwatch) -> Ranking | None:
     """Items by their words; what matches less than the plan allows is left out. None where words do not count."""
-    if not plan.profile.weights.get(TEXT) or plan.query == Boolean():
+    least = plan.prefs.fts.min_rank
+    if not plan.profile.weights.get(TEXT):
+        return None
+    if plan.native:
+        assert isinstance(store, SupportsNativeText)
+        with watch("text"):
+            return await store.search_native(
+                plan.scope, plan.native.query, k=depth, rank_func=plan.native.rank_func, min_rank=least, where=plan.where
+            )
+    if plan.query == Boolean():
         return None
     with watch("text"):
         found = await store.search_text(plan.scope, plan.query, k=depth, where=plan.where)
-    least = plan.prefs.fts.min_rank
     return found if least is None else tuple(hit for hit in found if hit.score >= least)
 
 

@@ -8,6 +8,7 @@ from urllib.parse import unquote
 
 from ..errors import InvalidInput, NotFound
 from ..ports import Store
+from .postgres.address import dsn, shown
 
 if TYPE_CHECKING:
     from ..settings import Settings
@@ -31,10 +32,18 @@ def folder_at(url: str, *, create: bool) -> Path:
     """The folder of the store at a URL, which must be there unless it may be made."""
     folder = folder_of(url)
     if folder is None or not str(folder).strip("."):
-        raise InvalidInput(f"{url!r} names no store: give a folder, {SCHEME}FOLDER, or postgresql://USER:PASSWORD@HOST/DATABASE")
+        raise InvalidInput(f"{shown(url)!r} names no store: give a folder, {SCHEME}FOLDER, or postgresql://USER:PASSWORD@HOST/DATABASE")
     if not create and not (folder / "recollect.db").exists():
         raise NotFound(f"there is no store in {str(folder)!r}: make one with `recollect index PATH`, or name another with --store")
     return folder
+
+
+def check_there(url: str, *, create: bool) -> None:
+    """Refuse a URL that names no store, or one that is not there, as far as that is known without a server."""
+    if is_postgres(url):
+        dsn(url)
+    else:
+        folder_at(url, create=create)
 
 
 def open_store(url: str, options: Settings, *, create: bool = True) -> Store:

@@ -7,12 +7,13 @@ import os
 from argparse import SUPPRESS, ArgumentParser, ArgumentTypeError, Namespace, RawDescriptionHelpFormatter
 from collections.abc import Sequence
 from datetime import datetime
+from functools import partial
 from pathlib import Path
 from typing import Any, NoReturn
 
 from .. import __version__
 from ..errors import InvalidInput
-from . import copying, evaluating, verbs
+from . import copying, database, evaluating, verbs
 
 DESCRIPTION = "Find what matters in documents, code and notes: by words and by meaning, on this machine, with the reason for every result."
 
@@ -80,6 +81,8 @@ def parse(arguments: Sequence[str]) -> Namespace:
             _check_copy(args)
         case "log" if args.k < 1:
             raise InvalidInput(f"--k is {args.k}: give at least 1")
+        case "db":
+            database.check(args)
         case "eval":
             _check_eval(args)
     return args
@@ -152,10 +155,10 @@ def parser() -> ArgumentParser:
     root.add_argument("--version", action="version", version=f"recollect {__version__}")
     _add_common(root, first=True)
     each = root.add_subparsers(dest="verb", metavar="VERB", required=True)
-    for add in (_index, _import, _search, _get, _delete, _log, _status, _doctor, _copy, _schema, _eval):
+    for add in (_index, _import, _search, _get, _delete, _log, _status, _doctor, _copy, _db, _schema, _eval):
         add(each)
     for name, verb in each.choices.items():
-        _add_common(verb, first=False, copies=name == "copy")
+        _add_common(verb, first=False, names_store=name != "copy", several=name == "copy")
     return root
 
 
@@ -170,13 +173,14 @@ def _verb(
     return verb
 
 
-def _add_common(to: ArgumentParser, *, first: bool, copies: bool = False) -> None:
-    """What every verb takes, before or after its name; what stands after it wins. A copy names its stores itself, and any scopes."""
+def _add_common(to: ArgumentParser, *, first: bool, names_store: bool = True, several: bool = False) -> None:
+    """What every verb takes, before or after its name; what stands after it wins. A copy names its stores itself, and some take several
+    scopes."""
     missing, off = (None, False) if first else (SUPPRESS, SUPPRESS)
     group = to.add_argument_group("everywhere")
-    place = SUPPRESS if copies else "the folder or URL of the store (default: ./.recollect)"
+    place = SUPPRESS if not names_store else "the folder or URL of the store (default: ./.recollect)"
     group.add_argument("--store", metavar="PLACE", default=missing, help=place)
-    if copies:
+    if several:
         group.add_argument("--scope", metavar="NAME", action="append", default=missing, help="only this scope (may be repeated)")
     else:
         group.add_argument("--scope", metavar="NAME", default=missing, help="the part of the store to work in (default: default)")
@@ -277,6 +281,27 @@ def _copy(each: Any) -> None:
     verb.add_argument("target", metavar="TO", help="the folder or URL to copy it into; it is made if it is not there")
     verb.add_argument("--mirror", action="store_true", help="remove from the copied scopes of TO what FROM has not")
     verb.set_defaults(run=copying.copy)
+
+
+def _db(each: Any) -> None:
+    verb = _verb(each, "db", "administer a store on Postgres: its tables, who may use them, and their parts", opens=False)
+    actions = verb.add_subparsers(dest="action", metavar="ACTION", required=True)
+    action = partial(_verb, actions, opens=False, writes=True)
+    action("migrate", "make the tables, or bring those of an older version up to date").set_defaults(run=database.migrate)
+    grant = action("grant", "let a role use some scopes, or every one, beside those it has")
+    grant.add_argument("role", metavar="ROLE")
+    grant.add_argument("--every-scope", action="store_true", help="every scope, also those to come")
+    grant.add_argument("--read-only", action="store_true", help="it may not write, in none of its scopes")
+    grant.set_defaults(run=database.grant)
+    revoke = action("revoke", "take everything from a role")
+    revoke.add_argument("role", metavar="ROLE")
+    revoke.set_defaults(run=database.revoke)
+    parts = action("partition", "divide the tables into parts, or into another number of them; nobody may use them meanwhile")
+    parts.add_argument("--by", choices=["scope"], required=True, help="what decides in which part a row is: scope")
+    parts.add_argument("--parts", metavar="N", type=int, required=True, help="how many, 1 to 1024")
+    parts.set_defaults(run=database.partition)
+    for name, each_action in actions.choices.items():
+        _add_common(each_action, first=False, several=name == "grant")
 
 
 def _schema(each: Any) -> None:

@@ -104,9 +104,9 @@ def _open(args: Namespace, options: Settings) -> Library:
         if not args.needs_model:
             # A verb that needs no model works where the model cannot be opened.
             options = options.model_copy(update={"embed": options.embed.model_copy(update={"model": "none"})})
-        from ..stores import folder_at
+        from ..stores import check_there
 
-        folder_at(args.store if args.store is not None else options.store, create=args.creates)
+        check_there(args.store if args.store is not None else options.store, create=args.creates)
         embedder = _embedder(options)
         from ..library import Library
 

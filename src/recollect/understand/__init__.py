@@ -2,36 +2,36 @@
 
 from __future__ import annotations
 
-from typing import Final
-
 from ..errors import InvalidInput
 from ..filters import field_named
 from ..filters import parse as parse_filter
 from ..plan import Plan
 from ..prefs import MAX_QUERY_CHARS, RetrievalPrefs
 from ..profiles import TEXT, VECTOR, Profile, adjusted
-from ..textquery import Boolean, Node
+from ..textquery import TEXT_CONFIG, Boolean, Node
+from .native import native_text
 from .text import parse as parse_text
 
-TEXT_CONFIG: Final = "english"
-"""How words are read: English endings are taken off, and every other language is searched as it is written."""
 
+def understand(prefs: RetrievalPrefs, *, scope: str, profile: Profile, text_config: str | None = None) -> Plan:
+    """The plan of a question, by this profile with the numbers that the question has of its own.
 
-def understand(prefs: RetrievalPrefs, *, scope: str, profile: Profile) -> Plan:
-    """The plan of a question, by this profile with the numbers that the question has of its own."""
+    `text_config` is how the store's server reads words, where it can do so and nothing else is said."""
     text, mode = prefs.query_text, prefs.fts.mode
     if not text.strip():
         raise InvalidInput("the query is empty: say what to look for")
     if len(text) > MAX_QUERY_CHARS:
         raise InvalidInput(f"the query has {len(text)} characters, at most {MAX_QUERY_CHARS} are read: shorten it")
-    if prefs.fts.config not in (None, TEXT_CONFIG):
+    if text_config is None and prefs.fts.config not in (None, TEXT_CONFIG):
         raise InvalidInput(f"fts.config is {prefs.fts.config!r}: this store reads words as {TEXT_CONFIG!r}, so use that or null")
-    query = parse_text(text, mode)
+    native = None if text_config is None else native_text(text, prefs.fts, text_config)
+    query = parse_text(text, mode) if native is None else Boolean()
     return Plan(
         scope=scope,
         prefs=prefs,
         query=query,
         demand=_demand(query, mode),
+        native=native,
         where=parse_filter(prefs.filters or None),
         profile=_profile(prefs, profile),
         facets=tuple(field_named(name).name if field_named(name).of_item else name for name in prefs.facets),

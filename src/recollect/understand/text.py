@@ -20,7 +20,7 @@ MAX_DEPTH: Final = 32
 # A run of three characters has two pairs, which may also stand apart from each other.
 RUN_PHRASE: Final = 3
 
-_STRAIGHT = str.maketrans("“”", '""')
+STRAIGHT = str.maketrans("“”", '""')
 # A quote opens a phrase only where a word could begin: 5" and 7" are inches.
 _WEB = re.compile(r'(?:(?<!\S)(?P<excluded>-))?(?<!\w)"(?P<phrase>[^"]*)"|(?P<word>[^\s"]+)|"')
 _STRICT = re.compile(
@@ -107,7 +107,7 @@ def _ranked(text: str) -> tuple[Node, ...]:
 def _parts(text: str) -> list[_Part]:
     """The words and phrases of a web query that have a term; a hyphen excludes only directly before a word that it does not join."""
     parts: list[_Part] = []
-    text = text.translate(_STRAIGHT)
+    text = text.translate(STRAIGHT)
     for found in _WEB.finditer(text):
         phrase, word = found["phrase"], found["word"] or ""
         if phrase is not None:

@@ -15,9 +15,8 @@ from ...errors import InvalidInput
 from ...filters import Filter
 from ...model import Hit, Ranking, Space, Vector
 from ..sql.given import given
-from ..sql.schema import ChunkRow, ItemRow
+from ..sql.schema import ChunkRow, ItemRow, SpaceRow
 from ..sql.where import holds
-from ..sql.write import active_space
 from .tables import WordsRow
 
 LISTED: Final = 5_000
@@ -26,6 +25,10 @@ GROWTH: Final = 4
 DECIMALS: Final = 6
 INDEXED_DIM: Final = 4_000
 """The widest vectors that pgvector's index takes as halfvec."""
+
+
+_CHUNKS = select(WordsRow.chunks).where(WordsRow.scope == bindparam("scope")).scalar_subquery()
+_STANDING = select(SpaceRow.model, SpaceRow.dim, SpaceRow.chunker, _CHUNKS.label("chunks")).where(SpaceRow.active)
 
 
 class VectorSearch:
@@ -39,15 +42,16 @@ class VectorSearch:
 
     def best(self, vector: Vector, k: int) -> Ranking:
         """The k best."""
-        space = active_space(self._connection)
-        if space is None or not k:
+        standing = self._connection.execute(_STANDING, {"scope": self._scope}).first() if k else None
+        if standing is None:
             return ()
+        space = Space(standing.model, standing.dim, standing.chunker)
         near = _Near(space, unit(vector, space.dim))
         ids = self._listed()
         if ids is not None:
             return self._best(near.by_row(self._scope, given(ChunkRow.item_id, "ids")), k, {"ids": ids}) or ()
         passes = self._passes()
-        if self._chunks() > self._exact_below and space.dim <= INDEXED_DIM:
+        if (standing.chunks or 0) > self._exact_below and space.dim <= INDEXED_DIM:
             found = self._best(near.by_index(self._scope, passes), k, {})
             if found is not None:
                 return found
@@ -58,7 +62,8 @@ class VectorSearch:
         if self._where is None:
             return None
         query = select(ItemRow.id).where(ItemRow.scope == self._scope, holds(self._where, self._scope, per_row=False))
-        ids = list(self._connection.scalars(query.limit(LISTED + 1)))
+        # In so many words: a limit that is not known is taken for a tenth of the rows, and the values of the filter are then not looked at.
+        ids = list(self._connection.scalars(query.limit(literal_column(str(LISTED + 1)))))
         return None if len(ids) > LISTED else ids
 
     def _passes(self) -> ColumnElement[bool]:
@@ -67,9 +72,6 @@ class VectorSearch:
             return true()
         own = select(holds(self._where, self._scope, per_row=True)).where(ItemRow.scope == self._scope, ItemRow.id == ChunkRow.item_id)
         return own.correlate(ChunkRow).scalar_subquery().is_(True)
-
-    def _chunks(self) -> int:
-        return self._connection.scalar(select(WordsRow.chunks).where(WordsRow.scope == self._scope)) or 0
 
     def _best(self, statement: Select[str, int, float], k: int, parameters: dict[str, Any], *, all_of_them: bool = False) -> Ranking | None:
         """The k best items of the chunks a statement gives; None where an index gave too few of them to be sure."""

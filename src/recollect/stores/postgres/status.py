@@ -12,11 +12,11 @@ from ..sql.cache import ChunkCache
 from ..sql.reading import filled_scopes
 from ..sql.schema import ChunkRow, EdgeRow, ItemRow
 from ..sql.write import active_space
-from .migrate import REVISION
+from .migrate import revision_of
 
 _BYTES = text("""
-  SELECT coalesce(sum(pg_total_relation_size(c.oid)), 0)::bigint FROM pg_class c
-  WHERE c.relnamespace = CAST(:namespace AS regnamespace) AND c.relkind = 'r'
+  SELECT coalesce(sum(pg_total_relation_size(c.oid)), 0)::bigint FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace
+  WHERE n.nspname = :namespace AND c.relkind = 'r'
 """)
 
 
@@ -30,7 +30,7 @@ def describe(connection: Connection, *, url: str, scope: str, options: PostgresS
     chunks = count(ChunkRow, ChunkRow.scope == scope, ChunkRow.space == (space.id if space else ""))
     return StoreStatus(
         url=url,
-        version=int(REVISION),
+        version=int(revision_of(connection, options.namespace) or 0),
         scope=scope,
         scopes=len(filled_scopes(connection)),
         items=count(ItemRow, ItemRow.scope == scope),
@@ -38,7 +38,7 @@ def describe(connection: Connection, *, url: str, scope: str, options: PostgresS
         edges=count(EdgeRow, EdgeRow.scope == scope),
         space=space,
         vector_index="none" if space is None else "hnsw" if chunks > options.exact_below else "exact",
-        bytes_on_disk=connection.scalar(_BYTES, {"namespace": f'"{options.namespace}"'}) or 0,
+        bytes_on_disk=connection.scalar(_BYTES, {"namespace": options.namespace}) or 0,
         pending=0,
         cache=cache.status(connection, scope),
     )

@@ -2,34 +2,53 @@
 
 from __future__ import annotations
 
-import asyncio
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from datetime import datetime
 from functools import partial
-from typing import TypeVar
+from typing import NamedTuple, TypeVar
 
 from sqlalchemy import Connection, func, select, text
 
 from ...errors import NotFound, StoreBusy, StoreError, StoreFull, StoreReadOnly, StoreTooNew, StoreUnreachable
 from ...filters import Filter
-from ...model import Batch, Finding, Passages, Ranking, Retrieval, Space, StoreStatus, Vector, Written
+from ...model import Batch, Finding, Passages, Ranking, Retrieval, Space, StoreStatus, Vector, Visit, Written
 from ...settings import CacheSettings, PostgresSettings
-from ...textquery import Node
+from ...textquery import TEXT_CONFIG, NativeQuery, Node
 from ..sql import log as retrieval_log
 from ..sql.cache import ChunkCache
-from ..sql.reading import SqlReading, filled_scopes
+from ..sql.reading import SqlReading
 from ..sql.schema import ScopeRow
+from ..sql.types import Exact, escaped
 from ..sql.write import active_space
 from .database import Database
 from .doctor import examine
+from .facets import known_fields
 from .migrate import REVISION, migrate, revision_of
+from .native import NativeSearch, add_columns
 from .nearest import VectorSearch
 from .status import describe
 from .text import WordSearch
+from .walk import walk
+from .words_again import make_words_again
 from .write import PostgresWriter
 
 R = TypeVar("R")
+
+_SCOPES = select(func.seen_scopes(type_=Exact))
+
+
+class Migrated(NamedTuple):
+    """What came of a migration: the revisions before and after, and of how many items the words were made anew."""
+
+    before: str | None
+    after: str
+    reworded: int
+
+
+def _is_bound(connection: Connection) -> bool:
+    """Whether row security holds for the role."""
+    return bool(connection.scalar(select(func.row_security_active("items"))))
 
 
 class PostgresStore(SqlReading):
@@ -43,7 +62,8 @@ class PostgresStore(SqlReading):
         self._cache = ChunkCache((cache or CacheSettings()).max_bytes)
         self._create = create
         self._ready = False
-        self._opening = asyncio.Lock()
+        self._bound_to: set[str] | None = None
+        """The scopes that are known to be seen by a role that row security holds for; None where it does not."""
 
     @property
     def url(self) -> str:
@@ -63,14 +83,14 @@ class PostgresStore(SqlReading):
     async def _opened(self) -> Database:
         """The database, once it is sure that its tables are there and of this version."""
         if not self._ready:
-            async with self._opening:
+            async with self._db.pool.opening:
                 if not self._ready:
                     await self._open()
         return self._db
 
     async def _open(self) -> None:
         namespace = self._options.namespace
-        revision = await self._db.read(None, partial(revision_of, namespace=namespace))
+        revision = await self._db.read_unscoped(partial(revision_of, namespace=namespace))
         if revision is None:
             if not self._create:
                 raise NotFound(f"there is no store in {self.url}: make one with `recollect index PATH`, or with `recollect db migrate`")
@@ -79,33 +99,55 @@ class PostgresStore(SqlReading):
             raise StoreTooNew(f"{self.url} has tables of revision {revision}, this Recollect reads up to {REVISION}: install a newer one")
         elif revision < REVISION:
             raise StoreError(f"{self.url} has tables of revision {revision}, this Recollect needs {REVISION}: run `recollect db migrate`")
+        if await self._db.read(None, _is_bound):
+            self._bound_to = set()
         self._ready = True
 
-    async def migrate(self) -> tuple[str | None, str]:
-        """Make the tables, or bring them up to date; the revision before and after."""
-        namespace = self._options.namespace
-        before = await self._db.read(None, partial(revision_of, namespace=namespace))
-        await self._migrate()
+    async def migrate(self, *, report: Callable[[int, int], None] | None = None) -> Migrated:
+        """Make the tables, or bring them and the words in them up to date."""
+        before = await self._migrate()
         self._ready = True
-        return before, REVISION
+        return Migrated(before, REVISION, await make_words_again(self._db, report))
 
-    async def _migrate(self) -> None:
-        await self._db.change(None, partial(migrate, namespace=self._options.namespace), patient=True)
+    async def _migrate(self) -> str | None:
+        def make(connection: Connection) -> str | None:
+            before = migrate(connection, self._options.namespace)
+            add_columns(connection, self._options.text_configs)
+            return before
+
+        before = await self._db.change(None, make, patient=True)
         await self._db.renew()
+        return before
+
+    async def administer(self, work: Callable[[Connection], R]) -> R:
+        """Change the tables themselves, or who may use them, in one transaction."""
+        return await (await self._opened()).change(None, work, patient=True)
+
+    async def _within(self, scope: str) -> Database:
+        """The database, for a role that may see the scope: row security would show it as empty."""
+        db = await self._opened()
+        if self._bound_to is not None and scope not in self._bound_to:
+            if not await db.read(scope, lambda connection: connection.scalar(select(func.may_see(escaped(scope))))):
+                raise StoreError(
+                    f"the role of {self.url} may not see scope {scope!r}: let the owner run `recollect db grant ROLE --scope {scope}`"
+                )
+            self._bound_to.add(scope)
+        return db
 
     # Writing: one transaction, in which the row of the scope is locked.
 
     def _writer(self, connection: Connection, scope: str, space: Space | None) -> PostgresWriter:
-        return PostgresWriter(connection, scope, space, hnsw=(self._options.hnsw_m, self._options.ef_construction))
+        hnsw = (self._options.hnsw_m, self._options.ef_construction)
+        return PostgresWriter(connection, scope, space, hnsw=hnsw, copies=self._bound_to is None)
 
     async def write(self, scope: str, batch: Batch, *, space: Space | None = None) -> Written:
-        db = await self._opened()
+        db = await self._within(scope)
         return await db.change(scope, lambda connection: self._writer(connection, scope, space).write(batch))
 
     async def add_passages(
         self, scope: str, space: Space, passages: Mapping[str, Passages], *, contents: Mapping[str, str] | None = None
     ) -> None:
-        db = await self._opened()
+        db = await self._within(scope)
         await db.change(scope, lambda connection: self._writer(connection, scope, space).add_passages(passages, contents or {}))
 
     async def use_space(self, space: Space) -> None:
@@ -123,7 +165,7 @@ class PostgresStore(SqlReading):
         await db.change(None, switch, patient=True)
 
     async def drop(self, scope: str) -> int:
-        db = await self._opened()
+        db = await self._within(scope)
         gone = await db.change(scope, lambda connection: self._writer(connection, scope, None).drop())
         self._cache.forget(scope)
         return gone
@@ -149,14 +191,14 @@ class PostgresStore(SqlReading):
             connection.execute(text("SET LOCAL lock_timeout = 100"))
             # What it is of must not go meanwhile.
             connection.execute(select(ScopeRow.change).where(ScopeRow.scope == scope).with_for_update(read=True))
-            if connection.scalar(select(func.pg_try_advisory_xact_lock(func.hashtext(f"{self._options.namespace}.{what}")))):
+            if connection.scalar(select(func.pg_try_advisory_xact_lock(func.hashtext(escaped(f"{self._options.namespace}.{what}"))))):
                 write(connection)
 
         with suppress(StoreBusy, StoreFull, StoreReadOnly, StoreUnreachable):
             await (await self._opened()).change(scope, unless_busy, every=True)
 
     async def clear_cache(self, scope: str) -> int:
-        return await (await self._opened()).change(scope, lambda connection: self._cache.clear(connection, scope))
+        return await (await self._within(scope)).change(scope, lambda connection: self._cache.clear(connection, scope))
 
     async def log(self, scope: str, retrieval: Retrieval, *, max_entries: int) -> None:
         keep = partial(retrieval_log.keep, scope=scope, retrieval=retrieval, max_entries=max_entries)
@@ -165,32 +207,52 @@ class PostgresStore(SqlReading):
     # Reading.
 
     async def _read(self, scope: str, function: Callable[[Connection], R]) -> R:
-        return await (await self._opened()).read(scope, function)
+        return await (await self._within(scope)).read(scope, function)
 
     async def _read_page(self, scope: str, function: Callable[[Connection], R]) -> R:
-        return await (await self._opened()).change(scope, function)  # A cursor lives in a transaction.
+        return await (await self._within(scope)).change(scope, function)  # A cursor lives in a transaction.
 
     async def space(self) -> Space | None:
-        return await (await self._opened()).read(None, active_space)
+        return await (await self._opened()).read_unscoped(active_space)
 
     async def scopes(self) -> list[str]:
-        return await (await self._opened()).read(None, filled_scopes)
+        return await (await self._opened()).read(None, lambda connection: list(connection.scalars(_SCOPES)))
 
     async def search_text(self, scope: str, query: Node, *, k: int, where: Filter | None = None) -> Ranking:
         candidates = self._options.text_candidates
         return await self._read(scope, lambda connection: WordSearch(connection, scope, where, candidates).best(query, k))
 
+    @property
+    def text_config(self) -> str:
+        return next(iter(self._options.text_configs), TEXT_CONFIG)
+
+    async def search_native(
+        self, scope: str, query: NativeQuery, *, k: int, rank_func: str, min_rank: float | None = None, where: Filter | None = None
+    ) -> Ranking:
+        few = self._options.text_candidates
+
+        def search(connection: Connection) -> Ranking:
+            return NativeSearch(connection, scope, query).best(k, rank_func=rank_func, min_rank=min_rank, where=where, candidates=few)
+
+        return await self._read(scope, search)
+
+    async def meeting_native(self, scope: str, query: NativeQuery, ids: Sequence[str]) -> set[str]:
+        return await self._read(scope, lambda connection: NativeSearch(connection, scope, query).meeting(ids))
+
     async def search_vectors(self, scope: str, vector: Vector, *, k: int, where: Filter | None = None) -> Ranking:
         few = self._options.exact_below
         return await self._read(scope, lambda connection: VectorSearch(connection, scope, where, exact_below=few).best(vector, k))
 
+    async def fields(self, scope: str) -> dict[str, frozenset[str]]:
+        return await self._read(scope, partial(known_fields, scope=scope))
+
+    async def walk(self, scope: str, starts: Sequence[str], *, hops: int, fan_out: int, types: Sequence[str] | None = None) -> list[Visit]:
+        return await self._read(scope, partial(walk, scope=scope, starts=starts, hops=hops, fan_out=fan_out, types=types))
+
     async def status(self, scope: str) -> StoreStatus:
         options = self._options
         read = partial(describe, url=self.url, scope=scope, options=options, cache=self._cache)
-        return await (await self._opened()).read(scope, read, every=True)
+        return await (await self._within(scope)).read(scope, read, every=True)
 
     async def doctor(self, *, repair: bool) -> list[Finding]:
-        db = await self._opened()
-        if repair:
-            return await db.change(None, partial(examine, repair=True), patient=True)
-        return await db.read(None, partial(examine, repair=False))
+        return [finding async for finding in examine(await self._opened(), repair=repair)]

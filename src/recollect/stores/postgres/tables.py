@@ -25,6 +25,15 @@ class Tsvector(UserDefinedType[bytes]):
         return "TSVECTOR"
 
 
+class Sparsevec(UserDefinedType[bytes]):
+    """A sparse vector of pgvector's, in the form that Postgres sends and takes."""
+
+    cache_ok = True
+
+    def get_col_spec(self, **_: Any) -> str:
+        return "SPARSEVEC"
+
+
 class WordsRow(PostgresTable):
     """How the words of a scope stand: the number under which they are indexed, and of how many windows, words and chunks there are."""
 
@@ -46,7 +55,9 @@ class WindowRow(PostgresTable):
     seq: Mapped[int] = mapped_column(BigInteger, primary_key=True)
     ordinal: Mapped[int] = mapped_column(Integer, primary_key=True)
     kind: Mapped[int] = mapped_column(Integer)
-    length: Mapped[float] = mapped_column(REAL)
+    length: Mapped[int] = mapped_column(Integer)
+    norm: Mapped[float] = mapped_column(REAL)
+    impacts: Mapped[bytes] = mapped_column(Sparsevec)
     words: Mapped[bytes] = mapped_column(Tsvector)
 
     __table_args__ = (

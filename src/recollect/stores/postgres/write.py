@@ -9,16 +9,16 @@ from sqlalchemy import Connection, func, select, text, update
 from sqlalchemy.orm import DeclarativeBase
 from sqlalchemy.util import await_only
 
-from ...model import Entry
+from ...model import Entry, Item
 from ..sql.schema import ChunkRow, ScopeRow, SpaceRow
+from ..sql.types import escaped
 from ..sql.write import Writer, upsert
 from .tables import TermRow, WindowRow, WordsRow
 from .words import window_rows
 
-_COUNTED = """
-  SELECT found.lexeme, count(*) AS n FROM windows w, unnest(ts_filter(w.words, '{a}')) AS found
-  WHERE w.scope = :scope AND w.seq = ANY (:seqs) AND w.kind <= 1 GROUP BY found.lexeme
-"""
+OWN_TERMS = "windows w, unnest(ts_filter(w.words, '{a}')) AS found WHERE w.scope = :scope AND w.kind <= 1"
+"""The words that count for each window."""
+_COUNTED = f"SELECT found.lexeme, count(*) AS n FROM {OWN_TERMS} AND w.seq = ANY (:seqs) GROUP BY found.lexeme"
 _ADD_TERMS = text(f"""
   INSERT INTO terms (scope, term, windows) SELECT :scope, lexeme, n FROM ({_COUNTED}) AS new ORDER BY lexeme
   ON CONFLICT (scope, term) DO UPDATE SET windows = terms.windows + excluded.windows
@@ -47,8 +47,10 @@ class PostgresWriter(Writer):
 
     OF_A_SCOPE = (*Writer.OF_A_SCOPE, WindowRow, TermRow, WordsRow)
 
-    def __init__(self, connection: Connection, scope: str, space: Any, *, hnsw: tuple[int, int]) -> None:
+    def __init__(self, connection: Connection, scope: str, space: Any, *, hnsw: tuple[int, int], copies: bool = True) -> None:
+        """A role that row security holds for may not COPY: its rows are inserted."""
         self._hnsw = hnsw
+        self._copies = copies
         self._number = 0
         super().__init__(connection, scope, space)
 
@@ -67,20 +69,31 @@ class PostgresWriter(Writer):
         self._connection.execute(update(ScopeRow).where(ScopeRow.scope == self._scope).values(change=self._change))
 
     def _let_go(self, dead: Mapping[str, int], successors: Mapping[str, int]) -> None:
-        gone = {"scope": self._scope, "seqs": list(dead.values())}
-        for statement in (_TAKE_TERMS, _TAKE_SUMS, _TAKE_WINDOWS):
-            self._connection.execute(statement, gone)
+        self._take_words(list(dead.values()))
         self._add_to_chunks(-self._chunks_of(list(dead)))
 
     def _insert(self, fresh: Mapping[str, Entry], seqs: Mapping[str, int], revisions: Mapping[str, str]) -> None:
         super()._insert(fresh, seqs, revisions)
         if not fresh:
             return
-        self._put(WindowRow, [row for item_id, entry in fresh.items() for row in window_rows(entry.item, seqs[item_id], self._number)])
-        new = {"scope": self._scope, "seqs": list(seqs.values())}
-        for statement in (_ADD_TERMS, _ADD_SUMS):
-            self._connection.execute(statement, new)
+        if self._space and any(entry.passages for entry in fresh.values()):
+            self._connection.execute(select(func.require_space(self._space.id)))
+        self._add_words({seqs[item_id]: entry.item for item_id, entry in fresh.items()})
         self._add_to_chunks(sum(len(entry.passages.chunks) for entry in fresh.values() if entry.passages))
+
+    def put_words(self, items: Mapping[int, Item]) -> None:
+        """Make the windows of items anew, by the numbers of their versions, and count them in place of those that were there."""
+        self._take_words(list(items))
+        self._add_words(items)
+
+    def _take_words(self, seqs: Sequence[int]) -> None:
+        for statement in (_TAKE_TERMS, _TAKE_SUMS, _TAKE_WINDOWS):
+            self._connection.execute(statement, {"scope": escaped(self._scope), "seqs": seqs})
+
+    def _add_words(self, items: Mapping[int, Item]) -> None:
+        self._put(WindowRow, [row for seq, item in items.items() for row in window_rows(item, seq, self._number)])
+        for statement in (_ADD_TERMS, _ADD_SUMS):
+            self._connection.execute(statement, {"scope": escaped(self._scope), "seqs": list(items)})
 
     def _chunks_of(self, ids: Sequence[str]) -> int:
         searched = select(SpaceRow.id).where(SpaceRow.active).scalar_subquery()
@@ -92,11 +105,10 @@ class PostgresWriter(Writer):
             self._connection.execute(update(WordsRow).where(WordsRow.scope == self._scope).values(chunks=WordsRow.chunks + n))
 
     def _keep_space(self, *, active: bool) -> None:
-        super()._keep_space(active=active)
-        assert self._space is not None
-        m, ef_construction = self._hnsw
+        space = self._space
+        assert space is not None
         self._connection.execute(text("SET LOCAL statement_timeout = 0"))
-        self._connection.execute(select(func.index_space(self._space.id, m, ef_construction)))
+        self._connection.execute(select(func.keep_space(space.id, space.model, space.dim, space.chunker, active, *self._hnsw)))
 
     def activate(self) -> None:
         super().activate()
@@ -108,8 +120,10 @@ class PostgresWriter(Writer):
         self._connection.execute(select(func.forget_spaces()))
 
     def _put(self, table: type[DeclarativeBase], found: Sequence[dict[str, Any]]) -> None:
-        if found:
+        if found and self._copies:
             copy_in(self._connection, table, found)
+        else:
+            super()._put(table, found)
 
 
 def copy_in(connection: Connection, table: Any, found: Sequence[dict[str, Any]]) -> None:

@@ -5,14 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from sqlalchemy import BigInteger, ColumnElement, Dialect, TypeDecorator, bindparam
+from sqlalchemy import BigInteger, ColumnElement, Dialect, Float, TypeDecorator, any_, bindparam, literal
 from sqlalchemy.dialects.postgresql import ARRAY, TEXT
-from sqlalchemy.ext.compiler import compiles
-from sqlalchemy.sql.compiler import SQLCompiler
-from sqlalchemy.sql.functions import FunctionElement
-from sqlalchemy.types import Boolean
 
-from .types import POSTGRES, escaped
+from .either import either
+from .types import escaped
 
 
 class Texts(TypeDecorator[Sequence[str]]):
@@ -25,26 +22,13 @@ class Texts(TypeDecorator[Sequence[str]]):
         return None if value is None else [*map(escaped, value)]
 
 
-class _Given(FunctionElement[bool]):
-    """The condition as SQLite has it, and as Postgres has it."""
-
-    inherit_cache = True
-    type = Boolean()
-
-
 def given(column: Any, name: str, *, numbers: bool = False) -> ColumnElement[bool]:
     """Whether the column has one of the values of the parameter of this name."""
     array = bindparam(name, type_=ARRAY(BigInteger) if numbers else Texts())
-    return _Given(column.in_(bindparam(name, expanding=True)), column, array)
+    return either(column.in_(bindparam(name, expanding=True)), column == any_(array))
 
 
-@compiles(_Given)
-def _in_list(element: _Given, compiler: SQLCompiler, **options: Any) -> str:
-    listed, _, _ = element.clauses
-    return compiler.process(listed, **options)
-
-
-@compiles(_Given, POSTGRES)
-def _in_array(element: _Given, compiler: SQLCompiler, **options: Any) -> str:
-    column, array = (compiler.process(clause, **options) for clause in list(element.clauses)[1:])
-    return f"{column} = ANY ({array})"
+def one_of(column: Any, values: Sequence[Any]) -> ColumnElement[bool]:
+    """Whether the column has one of these values, all texts or all numbers."""
+    kept = Texts() if isinstance(values[0], str) else ARRAY(Float)
+    return either(column.in_(values), column == any_(literal(values, kept)))

@@ -2,36 +2,34 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
-from sqlalchemy import Boolean, ColumnElement, String, func, literal
-from sqlalchemy.ext.compiler import compiles
-from sqlalchemy.sql.compiler import SQLCompiler
-from sqlalchemy.sql.functions import FunctionElement
+from sqlalchemy import ColumnElement, String, and_, func, literal
 
 from ...filters import glob_regex
-from .types import POSTGRES, escaped
+from .either import either
+from .ranges import begins, stem
+from .types import escaped
+
+_ONE = re.compile(r"\[\^/\](?!\*)")
+_ONE_AS_KEPT = "(?:\1[\1\2]|[^/\1])"
+"""One character that is no slash."""
 
 
-class _Like(FunctionElement[bool]):
-    """The condition as SQLite has it, and what Postgres makes it of."""
-
-    inherit_cache = True
-    type = Boolean()
-
-
-def like(column: Any, pattern: str) -> ColumnElement[bool]:
-    """Whether the column's text is as the pattern says."""
-    regex = f"^(?:{glob_regex(escaped(pattern)).pattern})$"
-    return _Like(func.recollect_glob(pattern, column) == 1, column, literal(regex, String))
+def like(column: Any, pattern: str, *, head: Any = None) -> ColumnElement[bool]:
+    """Whether the column's text is as the pattern says. Its beginning is looked up in the index, where that is on a head on that."""
+    matches = column.op("~", is_comparison=True)(literal(_as_kept(pattern), String))
+    sure = stem(beginning(pattern))
+    looked_up = begins(column if head is None else head, sure) if sure else None
+    return either(func.recollect_glob(pattern, column) == 1, matches if looked_up is None else and_(looked_up, matches))
 
 
-@compiles(_Like)
-def _by_function(element: _Like, compiler: SQLCompiler, **options: Any) -> str:
-    return compiler.process(next(iter(element.clauses)), **options)
+def beginning(pattern: str) -> str:
+    """What every text begins with that is as the pattern says."""
+    return re.split(r"[*?]", pattern, maxsplit=1)[0] if "/" in pattern else ""
 
 
-@compiles(_Like, POSTGRES)
-def _by_regex(element: _Like, compiler: SQLCompiler, **options: Any) -> str:
-    column, regex = (compiler.process(clause, **options) for clause in list(element.clauses)[1:])
-    return f"{column} ~ {regex}"
+def _as_kept(pattern: str) -> str:
+    """The regular expression for texts as Postgres keeps them, where a character may be two."""
+    return f"^(?:{_ONE.sub(lambda _: _ONE_AS_KEPT, glob_regex(escaped(pattern)).pattern)})$"

@@ -37,12 +37,17 @@ def edges_after(connection: Connection, scope: str, after: Edge | None) -> list[
     return page
 
 
+def check_bounds(hops: int, fan_out: int) -> None:
+    """Refuse a walk of less than nothing."""
+    if min(hops, fan_out) < 0:
+        raise InvalidInput(f"a walk has {hops!r} hops and a fan-out of {fan_out!r}: give 0 or more of both")
+
+
 def walk(
     connection: Connection, scope: str, starts: Sequence[str], *, hops: int, fan_out: int, types: Sequence[str] | None = None
 ) -> list[Visit]:
     """Breadth-first in both directions: each node once, at its shortest distance, nearest first, ties by id."""
-    if min(hops, fan_out) < 0:
-        raise InvalidInput(f"a walk has {hops!r} hops and a fan-out of {fan_out!r}: give 0 or more of both")
+    check_bounds(hops, fan_out)
     frontier = {start: Visit(start, 0, ()) for start in sorted(_items(connection, scope, starts))}
     visited = dict(frontier)
     for hop in range(1, hops + 1):

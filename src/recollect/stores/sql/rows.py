@@ -13,8 +13,9 @@ from ...errors import InvalidInput
 from ...filters import Filter, metadata_values, type_of
 from ...model import Entry, Item, Known, Passages, Stored, digest
 from .given import given
+from .ranges import begins
 from .schema import ItemRow
-from .where import begins, holds
+from .where import holds
 
 ITEM_COLUMNS: Final = (
     ItemRow.scope,

@@ -2,16 +2,22 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Sequence
-from typing import Any, cast
+from typing import Any, Final, cast
 
-from sqlalchemy import ColumnElement, and_, exists, false, not_, or_, select, true
+from sqlalchemy import ColumnElement, and_, exists, false, literal_column, not_, or_, select, true
 
 from ...filters import RELATIONS, And, Compare, Exists, Field, Filter, Glob, Not, OneOf, Or, Relation, Scalar, StartsWith, type_of
+from .either import either
+from .given import one_of
 from .globs import like
-from .lists import has_any, is_filled
+from .lists import about, has_any, is_filled
+from .ranges import HEAD, begins, is_in_head, near_head
 from .schema import FieldRow, ItemRow
+
+IMPORTANT: Final = 0.7
+"""On Postgres items above it are in an index of their own, which a condition has to say in so many words."""
+_LOOSELY: Final[dict[Relation, Relation]] = {"gt": "gte", "lt": "lte"}
 
 
 def holds(where: Filter | None, scope: str, *, per_row: bool) -> ColumnElement[bool]:
@@ -39,33 +45,43 @@ class _Compiler:
             case Not(part):
                 return not_(self.compile(part))
             case Compare(field, _, value) if field.has_several:
-                return has_any(getattr(ItemRow, field.name), [value])
+                return self.any_of_several(field, [value])
             case OneOf(field, values) if field.has_several:
-                return has_any(getattr(ItemRow, field.name), values)
+                return self.any_of_several(field, values)
             case Exists(field) if field.has_several:
                 return is_filled(getattr(ItemRow, field.name))
             case Compare(field, relation, value):
-                return self.value(field, lambda column: _relation(column, relation, value), (value,))
+                return self.value(field, lambda column: _relation(column, relation, value), (value,), _LOOSELY.get(relation, relation))
             case OneOf(field, values):
                 return or_(false(), *(self.one_of(field, values, kind) for kind in sorted({type_of(value) for value in values})))
             case StartsWith(field, prefix):
-                return self.value(field, lambda column: begins(column, prefix), ("",))
+                return self.value(field, lambda column: begins(column, prefix), (prefix,))
+            case Glob(field, pattern) if field.of_item:
+                return self.value(field, lambda column: like(column, pattern), ())
             case Glob(field, pattern):
-                return self.value(field, lambda column: like(column, pattern), ("",))
+                return self.metadata(field, "text", like(FieldRow.text, pattern, head=HEAD))
             case Exists(field):
                 return self.value(field, lambda column: column.is_not(None), ()) if field.of_item else self.metadata(field, None, true())
 
     def one_of(self, field: Field, values: Sequence[Scalar], kind: str) -> ColumnElement[bool]:
         same = [value for value in values if type_of(value) == kind]
-        return self.value(field, lambda column: column.in_([*map(_operand, same)]), same[:1])
+        return self.value(field, lambda column: one_of(column, [*map(_operand, same)]), same)
 
-    def value(self, field: Field, condition: Any, example: Sequence[Scalar]) -> ColumnElement[bool]:
-        """The condition on whichever column holds the field's values, for values of the example's type."""
+    def value(self, field: Field, condition: Any, values: Sequence[Scalar], loosely: Relation = "eq") -> ColumnElement[bool]:
+        """The condition on whichever column holds the field's values, which are compared with these, all of one type."""
         if field.of_item:
             column = getattr(ItemRow, field.name)
             return and_(column.is_not(None), condition(column))
-        kind = type_of(example[0])
-        return self.metadata(field, kind, condition(FieldRow.text if kind == "text" else FieldRow.number))
+        if (kind := type_of(values[0])) != "text":
+            return self.metadata(field, kind, condition(FieldRow.number))
+        whole, texts = condition(FieldRow.text), cast("Sequence[str]", values)
+        if all(map(is_in_head, texts)):
+            return self.metadata(field, kind, either(whole, condition(HEAD)))
+        return self.metadata(field, kind, either(whole, and_(whole, near_head(loosely, texts))))
+
+    def any_of_several(self, field: Field, values: Sequence[Scalar]) -> ColumnElement[bool]:
+        has = has_any(getattr(ItemRow, field.name), values)
+        return has if self.per_row else either(has, ItemRow.id.in_(about(values)))
 
     def metadata(self, field: Field, kind: str | None, condition: ColumnElement[bool]) -> ColumnElement[bool]:
         # Row by row the few values of the item are looked at. The index on values would be gone through once for each row, so
@@ -79,24 +95,12 @@ class _Compiler:
         return ItemRow.id.in_(select(FieldRow.item_id).where(*matching).correlate(None))
 
 
-def begins(column: Any, prefix: str) -> ColumnElement[bool]:
-    """As a range, which the index answers; `substr` and LIKE would stop at a NUL."""
-    after = _after_all(prefix)
-    return and_(column >= prefix, true() if after is None else column < after)
-
-
-def _after_all(prefix: str) -> str | None:
-    """The least text above everything that begins with the prefix, by code points; None where there is none."""
-    stem = prefix.rstrip(chr(sys.maxunicode))
-    if not stem:
-        return None
-    # Surrogates are no characters, so the one after U+D7FF is U+E000.
-    return stem[:-1] + ("\ue000" if stem[-1] == "\ud7ff" else chr(ord(stem[-1]) + 1))
-
-
 def _relation(column: Any, relation: Relation, value: Scalar) -> ColumnElement[bool]:
     """The relation as `matches` has it, which on a column makes an expression."""
-    return cast("ColumnElement[bool]", RELATIONS[relation](column, _operand(value)))
+    found = cast("ColumnElement[bool]", RELATIONS[relation](column, _operand(value)))
+    if column is ItemRow.importance and relation in ("eq", "gt", "gte") and cast("float", value) > IMPORTANT:
+        return either(found, and_(found, column > literal_column(str(IMPORTANT))))
+    return found
 
 
 def _operand(value: Scalar) -> Any:

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 
-from sqlalchemy import Connection, delete, func, select
+from sqlalchemy import Connection, func, select
 
 from ...model import Finding, Space
-from ..sql.schema import CacheRow, ChunkRow, FieldRow, FoundRow, ItemRow, ScopeRow
+from ..sql.doctor import orphans
+from ..sql.schema import ChunkRow, ItemRow, ScopeRow
 from ..sql.write import active_space
 from . import text as text_index
 from . import vectors as vector_index
@@ -21,7 +22,7 @@ def examine(connection: Connection, of: Callable[[str], ScopeIndexes], *, repair
 
 def _examine(connection: Connection, of: Callable[[str], ScopeIndexes], repair: bool) -> Iterator[Finding]:
     yield _truth(connection)
-    yield _orphans(connection, repair)
+    yield orphans(connection, repair=repair)
     yield _spans(connection)
     space = active_space(connection)
     for scope in connection.scalars(select(ScopeRow.scope).order_by(ScopeRow.scope)).all():
@@ -31,21 +32,6 @@ def _examine(connection: Connection, of: Callable[[str], ScopeIndexes], repair: 
 def _truth(connection: Connection) -> Finding:
     said = [str(row[0]) for row in connection.exec_driver_sql("PRAGMA integrity_check(5)")]
     return Finding("database", said == ["ok"], "sound" if said == ["ok"] else "; ".join(said))
-
-
-def _orphans(connection: Connection, repair: bool) -> Finding:
-    """Rows of items that are not there, and what the cache has of a content that an item does not have."""
-    found: dict[str, int] = {}
-    for table in (FieldRow, ChunkRow, CacheRow, FoundRow):
-        owner = select(ItemRow.id).where(ItemRow.scope == table.scope, ItemRow.id == table.item_id)
-        if table is CacheRow:
-            owner = owner.where(ItemRow.content_hash == CacheRow.content_hash)
-        if count := connection.scalar(select(func.count()).select_from(table).where(~owner.exists())):
-            found[table.__tablename__] = count
-            if repair:
-                connection.execute(delete(table).where(~owner.exists()))
-    detail = ", ".join(f"{count} {name} without an item" for name, count in found.items()) or "every row has its item"
-    return Finding("rows", not found or repair, detail, repaired=bool(found) and repair)
 
 
 def _spans(connection: Connection) -> Finding:

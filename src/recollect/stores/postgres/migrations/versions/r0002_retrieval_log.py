@@ -32,13 +32,3 @@ def upgrade() -> None:
         op.execute(f"ALTER TABLE {table} ENABLE ROW LEVEL SECURITY")
         seen = "scope = (SELECT visible_scope()) OR (SELECT sees_every_scope())"
         op.execute(f"CREATE POLICY of_scope ON {table} USING ({seen}) WITH CHECK ({seen})")
-        # Whoever may read items may read this too, since it was granted by table.
-        op.execute(
-            f"""
-            DO $$ DECLARE granted record; BEGIN
-              FOR granted IN SELECT DISTINCT grantee FROM information_schema.role_table_grants
-                WHERE table_schema = current_schema() AND table_name = 'items' AND privilege_type = 'SELECT' AND grantee <> current_user
-              LOOP EXECUTE format('GRANT SELECT, INSERT, UPDATE, DELETE ON {table} TO %I', granted.grantee); END LOOP;
-            END $$
-            """
-        )
