@@ -22,7 +22,8 @@ RUNS = 5
 DEPTH = 100
 RANKED_PLAINLY = f"SELECT seq, ts_rank(words, $1) FROM windows WHERE words @@ $1 ORDER BY 2 DESC LIMIT {DEPTH}"
 COPIED = """
-  INSERT INTO windows SELECT scope, seq + $1::bigint * copy, ordinal, kind, length + copy / 16.0, words
+  INSERT INTO windows (scope, seq, ordinal, kind, length, norm, impacts, words)
+  SELECT scope, seq + $1::bigint * copy, ordinal, kind, length, norm + copy / 16.0, impacts, words
   FROM windows, generate_series(1, $2::integer) AS copy ORDER BY copy, seq, ordinal
 """
 ITEMS = """
@@ -43,7 +44,7 @@ async def measure(server: LocalPostgres, windows: int) -> Figures:
 
 
 async def _fill(hand: Any, windows: int) -> int:
-    """The windows that are there so often that there are as many, each a little longer than the one before, so that none ties."""
+    """The windows that are there so often that there are as many, each counted as a little longer, so that none ties."""
     own = await hand.fetchval("SELECT count(*) FROM windows")
     last = await hand.fetchval("SELECT max(seq) FROM windows")
     copies = max(0, round(windows / own) - 1)

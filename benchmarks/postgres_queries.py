@@ -10,13 +10,14 @@ from statistics import median
 from time import perf_counter
 from typing import Any
 
-import asyncpg
 from sqlalchemy import Engine, event
 
 from recollect.library import Library
 from recollect.model import Vector
 from recollect.ports import Embedder
 from recollect.settings import PostgresSettings, Settings
+from recollect.stores.postgres.address import dsn
+from recollect.stores.postgres.connecting import Connecting
 from recollect.testing.postgres import LocalPostgres
 
 from .build import SCOPE
@@ -86,10 +87,13 @@ async def _questions(url: str, embedder: Embedder, queries: Sequence[str]) -> li
             for query in queries:
                 sent.clear()
                 await library.search(query, k=K)
-                by_words, by_vector = (next(each for each in sent if any(sign in each.sql for sign in signs)) for signs in (BY_WORDS, BY_VECTOR))
                 vector = embedder.embed_query(query)
-                found.append(Question(query, vector, by_words, by_vector, _plain_vector(vector)))
+                found.append(Question(query, vector, _one_of(sent, BY_WORDS), _one_of(sent, BY_VECTOR), _plain_vector(vector)))
     return found
+
+
+def _one_of(sent: Sequence[Statement], signs: Sequence[str]) -> Statement:
+    return next(each for sign in signs for each in sent if sign in each.sql)
 
 
 def _plain_vector(vector: Vector) -> Statement:
@@ -126,18 +130,9 @@ async def _plain_table(url: str) -> None:
 
 async def _by_hand(url: str) -> Any:
     """A connection that is set up as those of the store are."""
-    options = PostgresSettings()
-    return await asyncpg.connect(
-        url,
-        server_settings={
-            "search_path": "recollect, public",
-            "recollect.scope": SCOPE,
-            "jit": "off",
-            "hnsw.iterative_scan": "strict_order",
-            "hnsw.ef_search": str(options.ef_search),
-            "hnsw.max_scan_tuples": str(options.max_scan_tuples),
-        },
-    )
+    connection = await Connecting(dsn(url), PostgresSettings())()
+    await connection.execute("SELECT set_config('recollect.scope', $1, false)", SCOPE)
+    return connection
 
 
 async def _in_turns(library: Library, hands: Sequence[Any], questions: Sequence[Question]) -> list[Samples]:

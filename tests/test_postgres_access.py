@@ -214,6 +214,37 @@ def test_functions_that_run_as_the_owner_answer_of_the_session_scope_alone(tenan
     asyncio.run(body())
 
 
+def test_the_own_text_search_of_the_server_answers_of_the_session_scope_alone(tenants: Tenants) -> None:
+    best = "SELECT count(id) FROM best_as('simple', '{shared}', 'ts_rank', '{.1,.2,.4,1}', 0, NULL, 100, 100, NULL)"
+    meeting = "SELECT count(*) FROM meeting_as('simple', 'shared', '{a,b}')"
+
+    async def body() -> None:
+        for bound_to, found in ((SCOPE, 2), (OTHER, 0), (None, 0)):
+            async with tenants.session("a", bound_to, every=True) as session:
+                assert [await session.fetchval(question) for question in (best, meeting)] == [found, found]
+
+    asyncio.run(body())
+
+
+def test_functions_that_run_as_the_owner_look_names_up_where_nobody_else_writes(tenants: Tenants) -> None:
+    """In our schema, in that of the extension, and last of all among temporary tables; and nobody may call them who was not let."""
+    query = """
+      SELECT p.proname::text, p.proconfig::text, has_function_privilege($1, p.oid, 'EXECUTE') FROM pg_proc p
+      WHERE p.pronamespace = 'recollect'::regnamespace AND p.prosecdef
+    """
+
+    async def body() -> None:
+        async with tenants.session("a") as session:
+            found = await session.fetch(query, tenants.role("c"))
+        assert {"may_see", "best_words", "items_with", "keep_space", "forget_spaces"} <= {name for name, _, _ in found}
+        for name, settings, open_to_all in found:
+            assert "search_path=" in settings, name
+            assert "pg_temp" in settings.partition("search_path=")[2].partition('",')[0].rpartition(",")[2], name
+            assert not open_to_all, name
+
+    asyncio.run(body())
+
+
 def test_tables_of_a_session_do_not_stand_in_for_ours(tenants: Tenants) -> None:
     async def body() -> None:
         async with tenants.session("a", OTHER, every=True) as session:

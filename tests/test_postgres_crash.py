@@ -23,7 +23,7 @@ from recollect.settings import PostgresSettings
 from recollect.stores.postgres.store import PostgresStore
 from recollect.testing.postgres import LocalPostgres
 from recollect.textquery import Boolean, Term
-from test_postgres_operation import check_counts, noise
+from test_postgres_operation import all_given_back, check_counts, noise
 
 if TYPE_CHECKING:
     from conftest import Postgres
@@ -164,7 +164,7 @@ def test_a_server_that_is_killed_under_load_loses_nothing_and_the_store_goes_on(
         assert [str(error) for error in errors if not str(error).endswith(SAYS_WHAT_TO_DO)] == []
         assert all(each.startswith("StoreUnreachable(") for each in told)
         for store in stores:
-            assert store._db.pool.in_use == 0
+            await all_given_back(store)
             await store.close()
 
     assert noise(run) == []

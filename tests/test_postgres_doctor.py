@@ -60,7 +60,7 @@ def damage(url: str, *statements: str) -> None:
 
 def test_a_sound_store_is_told_so(url: str) -> None:
     found = examined(url)
-    assert [each.check for each in found] == ["database", "rows", "chunks", "vectors", "edition", "scopes", "words"]
+    assert {"database", "rows", "chunks", "vectors", "edition", "scopes", "words"} <= {each.check for each in found}
     assert all(each.ok and not each.repaired for each in found)
     assert examined(url, repair=True) == found
 

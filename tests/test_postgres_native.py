@@ -18,7 +18,7 @@ from recollect.model import Batch, Ranking
 from recollect.ports import SupportsNativeText
 from recollect.prefs import RetrievalPrefs
 from recollect.request import RequestContext
-from recollect.settings import PostgresSettings, Settings
+from recollect.settings import PostgresSettings, Settings, load
 from recollect.stores.postgres import access, native
 from recollect.stores.postgres.store import PostgresStore
 from recollect.stores.reference import ReferenceStore
@@ -227,6 +227,12 @@ def test_a_configuration_with_too_long_a_name_gets_no_column(postgres: Postgres)
         finished(execute(postgres.superuser(url), f"create text search configuration public.{'x' * 60} (copy = german)"))
         with pytest.raises(InvalidInput, match="has at most 48 bytes"):
             Asked(url).run(lambda store: store.migrate(), text_configs=["x" * 60])
+
+
+def test_a_variable_names_configurations_one_after_the_other() -> None:
+    named = load(environ={"RECOLLECT_POSTGRES_TEXT_CONFIGS": "german, simple"}).postgres
+    assert named.text_configs == ["german", "simple"]
+    assert load(environ={"RECOLLECT_POSTGRES_TEXT_CONFIGS": ""}).postgres.text_configs == []
 
 
 # Ranking.

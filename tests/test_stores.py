@@ -53,7 +53,7 @@ def test_a_store_is_opened_by_the_url_that_it_tells(name: str, tmp_path: Path) -
     assert [path.name for path in tmp_path.iterdir()] == [name]
 
 
-@pytest.mark.parametrize("url", ["", ".", "postgresql://server/notes", "sqlite:///"])
+@pytest.mark.parametrize("url", ["", ".", "mysql://server/notes", "sqlite:///"])
 def test_what_names_no_store_is_refused(url: str) -> None:
     with pytest.raises(InvalidInput, match="sqlite:///FOLDER"):
         open_store(url, Settings())

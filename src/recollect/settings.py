@@ -92,8 +92,8 @@ class PostgresSettings(Section):
     @field_validator("text_configs", mode="before")
     @classmethod
     def _from_environment(cls, value: Any) -> Any:
-        """A variable holds JSON, such as ["english", "german"]."""
-        return json.loads(value) if isinstance(value, str) else value
+        """A variable holds names, such as english, german."""
+        return [name.strip() for name in value.split(",") if name.strip()] if isinstance(value, str) else value
 
 
 class CacheSettings(Section):
@@ -140,7 +140,8 @@ class SearchSettings(Section):
 class Settings(Section):
     """Everything that can be set."""
 
-    store: str = "./.recollect"
+    store: str = Field(default="./.recollect", repr=False)
+    """Not shown with the rest, since a URL may hold a password."""
     scope: str = Field(default="default", min_length=1)
     lock_timeout_s: float = Field(default=30.0, ge=0)
     embed: EmbedSettings = EmbedSettings()

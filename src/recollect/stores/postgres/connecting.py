@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import asyncio
 import socket
-from collections.abc import Callable
 from typing import Any, Final, Literal
 
 from sqlalchemy.dialects import registry
 from sqlalchemy.dialects.postgresql.asyncpg import PGDialect_asyncpg
+from sqlalchemy.util import await_only
 
 from ...errors import MissingExtra
 from ...settings import PostgresSettings
@@ -17,6 +18,7 @@ _HOME: Final = """
     SELECT min(n.nspname::text) AS home FROM pg_type t JOIN pg_namespace n ON n.oid = t.typnamespace WHERE t.typname = 'halfvec'
   ) AS found
 """
+ENDING_S: Final = 2.0
 _SILENCE: Final = {"TCP_KEEPIDLE": 30, "TCP_KEEPINTVL": 10, "TCP_KEEPCNT": 3, "TCP_USER_TIMEOUT": 60_000}
 """Asked for a sign of life after 30 s, three times; what was sent and not acknowledged for a minute counts as lost. Not every system
 has all of them."""
@@ -83,6 +85,11 @@ class Dialect(PGDialect_asyncpg):
 
     supports_statement_cache = True
 
+    def __init__(self, **options: Any) -> None:
+        super().__init__(**options)  # type: ignore[no-untyped-call]
+        self.ending: set[asyncio.Task[None]] = set()
+        """Connections that the server is just told to end."""
+
     def _get_server_version_info(self, connection: Any) -> tuple[int, ...]:
         version = connection.connection.driver_connection.get_server_version()
         return (version.major, version.minor)
@@ -97,18 +104,28 @@ class Dialect(PGDialect_asyncpg):
         self._backslash_escapes = False  # Since Postgres 9.1, unless a server is told otherwise; no text is written into a statement.
 
     def do_terminate(self, dbapi_connection: Any) -> None:
-        _ended(super().do_terminate, dbapi_connection)
+        """Not waited for here, where whoever is cancelled may be cancelled once more: then the server would not be told."""
+        driver = dbapi_connection.driver_connection
+        try:
+            ending = asyncio.get_running_loop().create_task(_end(driver))
+        except RuntimeError:
+            driver.terminate()
+        else:
+            self.ending.add(ending)
+            ending.add_done_callback(self.ending.discard)
 
     def do_close(self, dbapi_connection: Any) -> None:
-        _ended(super().do_close, dbapi_connection)
+        await_only(_end(dbapi_connection.driver_connection))
 
 
-def _ended(end: Callable[[Any], None], dbapi_connection: Any) -> None:
-    """End a connection politely, or else at once: of one that is lost already nothing needs to be told."""
+async def _end(driver: Any) -> None:
+    """End a connection, which ends a statement that runs on it; of one that is lost already nothing needs to be told."""
     try:
-        end(dbapi_connection)
-    except Exception:
-        dbapi_connection.driver_connection.terminate()
+        await driver.close(timeout=ENDING_S)
+    except BaseException as error:
+        driver.terminate()
+        if not isinstance(error, Exception):
+            raise
 
 
 registry.register("postgresql.recollect", __name__, "Dialect")

@@ -8,7 +8,7 @@ import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from random import random
-from typing import Any, Final, NamedTuple, TypeVar
+from typing import Any, Final, NamedTuple, TypeVar, cast
 from weakref import WeakSet
 
 from sqlalchemy import Connection, Engine, event, text
@@ -20,7 +20,7 @@ from ...errors import RecollectError, StoreError
 from ...settings import PostgresSettings
 from ..sql.types import escaped
 from .address import dsn, shown
-from .connecting import Connecting, asyncpg
+from .connecting import Connecting, Dialect, asyncpg
 from .meaning import Again, is_gone, meaning
 
 R = TypeVar("R")
@@ -174,13 +174,14 @@ class Pool:
         )
         self.reading: Engine = self._engine.sync_engine
         self.changing: Engine = self.reading.execution_options(isolation_level="READ COMMITTED")
+        self._dialect = cast(Dialect, self.reading.dialect)
         event.listen(self.reading, "checkout", _refuse_closed)
 
     @property
     def in_use(self) -> int:
-        """How many connections somebody works on."""
+        """How many connections somebody works on, or is ending."""
         found: int = self.reading.pool.checkedout()  # type: ignore[attr-defined]
-        return found
+        return found + len(self._dialect.ending)
 
     @contextmanager
     def working(self) -> Iterator[Pool]:
@@ -204,6 +205,8 @@ class Pool:
             if self._at_work:
                 await asyncio.wait_for(self._idle.wait(), CLOSING_S)
         await self.dispose()
+        if ending := self._dialect.ending:
+            await asyncio.wait(ending, timeout=CLOSING_S)
 
     def abandon(self) -> None:
         """Let go of connections whose loop has ended, so that nothing can be said to the server any more: it notices the end of each."""

@@ -22,6 +22,8 @@ PHRASE_TERMS: Final = 32
 MAX_PLACE: Final = 16_383
 MAX_PLACES: Final = 255
 """What Postgres keeps of a word: its place up to this one, and so many places."""
+MAX_HEADING: Final = 1_000
+"""Words of a title, and of a path, that are in a window: with those of the text a megabyte at most. What is beyond is taken for text."""
 MAX_WORDS_BYTES: Final = 900_000
 """Of the words of one tsvector, which may have a megabyte."""
 OWN, FOLLOWING = 3 << 14, 0
@@ -53,7 +55,9 @@ def lexeme(number: int, term: str) -> str:
 
 def window_rows(item: Item, seq: int, number: int) -> list[dict[str, Any]]:
     """The rows of an item."""
-    title, text, path = parts = terms(item.title or ""), terms(item.text), terms(item.source_ref or "")
+    parts = terms(item.title or ""), terms(item.text), terms(item.source_ref or "")
+    title, path = parts[0][:MAX_HEADING], parts[2][:MAX_HEADING]
+    text = [*parts[0][MAX_HEADING:], *parts[2][MAX_HEADING:], *parts[1]]
     prefix = lexeme(number, "").encode()
     count = max(1, ceil(len(text) / WINDOW_TERMS))
     cuts = [len(text) * at // count for at in range(count + 1)]
