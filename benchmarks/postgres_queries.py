@@ -13,7 +13,7 @@ from typing import Any
 from sqlalchemy import Engine, event
 
 from recollect.library import Library
-from recollect.model import Vector
+from recollect.model import Space, Vector
 from recollect.ports import Embedder
 from recollect.settings import PostgresSettings, Settings
 from recollect.stores.postgres.address import dsn
@@ -84,11 +84,13 @@ async def _questions(url: str, embedder: Embedder, queries: Sequence[str]) -> li
     found = []
     with _sent() as sent:
         async with Library.open(url, scope=SCOPE, embedder=embedder, options=Settings()) as library:
+            space = await library.store.space()
+            assert space is not None
             for query in queries:
                 sent.clear()
                 await library.search(query, k=K)
                 vector = embedder.embed_query(query)
-                found.append(Question(query, vector, _one_of(sent, BY_WORDS), _one_of(sent, BY_VECTOR), _plain_vector(vector)))
+                found.append(Question(query, vector, _one_of(sent, BY_WORDS), _one_of(sent, BY_VECTOR), _plain_vector(vector, space)))
     return found
 
 
@@ -96,11 +98,10 @@ def _one_of(sent: Sequence[Statement], signs: Sequence[str]) -> Statement:
     return next(each for sign in signs for each in sent if sign in each.sql)
 
 
-def _plain_vector(vector: Vector) -> Statement:
-    width = len(vector)
-    # On the same index, which is one of float16; the space is not named, as there is one.
-    near = f"chunks.vector::halfvec({width}) <#> CAST($1 AS halfvec({width}))"
-    sql = f"SELECT item_id, {near} FROM chunks WHERE space = (SELECT min(id) FROM spaces) ORDER BY {near} LIMIT {DEPTH}"
+def _plain_vector(vector: Vector, space: Space) -> Statement:
+    """On the index of the store, which has vectors as float16."""
+    near = f"vector::halfvec({space.dim}) <#> CAST(CAST($1 AS text) AS halfvec({space.dim}))"
+    sql = f"SELECT item_id, {near} FROM chunks WHERE space = '{space.id}' ORDER BY {near} LIMIT {DEPTH}"
     return Statement(sql, ("[" + ",".join(map(repr, vector.tolist())) + "]",))
 
 

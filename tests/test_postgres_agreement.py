@@ -31,7 +31,7 @@ QUESTIONS = [
     "的 数据库",
 ]
 DEMANDING = ['"chunk cache" -embedding', "evidence OR sources -snippets", '"exit code"', "-postgres settings"]
-"""Words that are demanded are looked for in whole items, which the embedded store ranks by all of their text, and this one by their best part."""
+"""What is demanded is looked for in whole items, which the embedded store ranks by all of their text and this one by their best part."""
 
 
 @pytest.fixture(scope="module")

@@ -74,7 +74,6 @@ class PostgresSettings(Section):
     pool_timeout_s: float = Field(default=30.0, gt=0)
     connect_timeout_s: float = Field(default=10.0, gt=0)
     statement_timeout_s: float = Field(default=60.0, gt=0)
-    lock_timeout_s: float = Field(default=30.0, gt=0)
     hnsw_m: int = Field(default=16, ge=2, le=100)
     ef_construction: int = Field(default=64, ge=4, le=1_000)
     ef_search: int = Field(default=100, ge=1, le=1_000)

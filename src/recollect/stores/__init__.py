@@ -51,7 +51,7 @@ def open_store(url: str, options: Settings, *, create: bool = True) -> Store:
     if is_postgres(url):
         from .postgres.store import PostgresStore
 
-        return PostgresStore(url, create=create, options=options.postgres, cache=options.cache)
+        return PostgresStore(url, create=create, options=options.postgres, cache=options.cache, lock_timeout_s=options.lock_timeout_s)
     folder = folder_at(url, create=create)
     from .sqlite.store import SqliteStore
 

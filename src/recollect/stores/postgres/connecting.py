@@ -36,9 +36,10 @@ def asyncpg() -> Any:
 class Connecting:
     """Connects to the database of a URL, each time with the same options."""
 
-    def __init__(self, dsn: str, settings: PostgresSettings) -> None:
+    def __init__(self, dsn: str, settings: PostgresSettings, lock_timeout_s: float) -> None:
         self._dsn = dsn
         self._settings = settings
+        self._lock_timeout_s = lock_timeout_s
 
     async def __call__(self) -> Any:
         settings = self._settings
@@ -47,7 +48,7 @@ class Connecting:
             "jit": "off",  # Compiling a statement takes longer than running it.
             "work_mem": "32MB",
             "statement_timeout": str(round(settings.statement_timeout_s * 1000)),
-            "lock_timeout": str(round(settings.lock_timeout_s * 1000)),
+            "lock_timeout": str(max(1, round(self._lock_timeout_s * 1000))),  # 0 would be for ever.
             "hnsw.iterative_scan": "strict_order",
             "hnsw.ef_search": str(settings.ef_search),
             "hnsw.max_scan_tuples": str(settings.max_scan_tuples),

@@ -44,12 +44,13 @@ class Binding(NamedTuple):
 class Database:
     """The database at a URL. Nothing is connected before it is used, and each event loop has connections of its own."""
 
-    def __init__(self, url: str, settings: PostgresSettings) -> None:
+    def __init__(self, url: str, settings: PostgresSettings, *, lock_timeout_s: float = 30.0) -> None:
         self.url = shown(url)
         self.settings = settings
+        self._lock_timeout_s = lock_timeout_s
         self.closed = False
         asyncpg()  # Where it is missing, this is told here, and not where a pool is made.
-        self._connecting = Connecting(dsn(url), settings)
+        self._connecting = Connecting(dsn(url), settings, lock_timeout_s)
         self._pools: dict[asyncio.AbstractEventLoop, Pool] = {}
         self._lock = threading.Lock()
 
@@ -133,7 +134,7 @@ class Database:
             except RecollectError:
                 raise
             except Exception as error:
-                found = meaning(error, self.url, self.settings)
+                found = meaning(error, self.url, self.settings, self._lock_timeout_s)
                 if found is None:
                     raise
                 if found.again is Again.AT_ONCE and dropped < DROPS:

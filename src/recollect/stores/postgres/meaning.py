@@ -58,8 +58,7 @@ _MEANINGS: Final[dict[str, tuple[type[RecollectError], str]]] = {
     "54000": (InvalidInput, "an id, a path or a type is too long for Postgres ({said}): shorten it"),
     "55P03": (
         StoreBusy,
-        "another writer keeps {url} busy for longer than {settings.lock_timeout_s:g} s: "
-        "wait for it and try again, or raise 'postgres.lock_timeout_s'",
+        "another writer keeps {url} busy for longer than {lock_timeout_s:g} s: wait for it and try again, or raise 'lock_timeout_s'",
     ),
     "57014": (
         StoreBusy,
@@ -72,7 +71,7 @@ _PASSING: Final = ("40001", "40P01", "53300", "57P03")
 _GONE: Final = ("57P01", "57P02", "57P05", "25P03", "08000", "08001", "08003", "08006")
 
 
-def meaning(error: Exception, url: str, settings: PostgresSettings) -> Meaning | None:
+def meaning(error: Exception, url: str, settings: PostgresSettings, lock_timeout_s: float) -> Meaning | None:
     """What it means; None where it is of no kind that a driver or a server makes."""
     if isinstance(error, PoolTimeout):
         limit = f"all {settings.pool_size} connections to {url} were busy for {settings.pool_timeout_s:g} s"
@@ -83,7 +82,7 @@ def meaning(error: Exception, url: str, settings: PostgresSettings) -> Meaning |
     gone = is_gone(error)
     if not gone and not isinstance(error, DBAPIError | OSError | asyncpg().PostgresError | asyncpg().InterfaceError):
         return None
-    return _of_server(cause, url, settings, gone=gone)
+    return _of_server(cause, url, settings, lock_timeout_s, gone=gone)
 
 
 def is_gone(error: BaseException) -> bool:
@@ -101,7 +100,7 @@ def _cause(error: BaseException) -> BaseException:
     return (error.orig.__cause__ or error.orig) if isinstance(error, DBAPIError) and error.orig else error
 
 
-def _of_server(cause: Any, url: str, settings: PostgresSettings, *, gone: bool) -> Meaning:
+def _of_server(cause: Any, url: str, settings: PostgresSettings, lock_timeout_s: float, *, gone: bool) -> Meaning:
     state = str(getattr(cause, "sqlstate", None) or "")
     said = str(cause).partition("\n")[0]
     if gone:
@@ -112,7 +111,7 @@ def _of_server(cause: Any, url: str, settings: PostgresSettings, *, gone: bool) 
     again = Again.SOON if outdated or state in _PASSING else Again.NEVER
     if state in _MEANINGS:
         kind, told = _MEANINGS[state]
-        return Meaning(kind(told.format(url=url, said=said, settings=settings)), again)
+        return Meaning(kind(told.format(url=url, said=said, settings=settings, lock_timeout_s=lock_timeout_s)), again)
     return Meaning(_by_class(cause, state, said, url), again)
 
 

@@ -73,7 +73,7 @@ def _make_room(connection: Connection, namespace: str) -> None:
 
 def _add(connection: Connection, extension: str) -> None:
     try:
-        connection.exec_driver_sql(f"CREATE EXTENSION {extension}")
+        connection.exec_driver_sql(f"CREATE EXTENSION {extension} SCHEMA public")  # Where others find it too.
     except DBAPIError as error:
         if _state(error) == NOT_ALLOWED:
             raise StoreError(

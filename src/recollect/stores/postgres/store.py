@@ -55,10 +55,16 @@ class PostgresStore(SqlReading):
     """Tables in one schema of a database, shared by any number of processes and scopes."""
 
     def __init__(
-        self, url: str, *, create: bool = True, options: PostgresSettings | None = None, cache: CacheSettings | None = None
+        self,
+        url: str,
+        *,
+        create: bool = True,
+        options: PostgresSettings | None = None,
+        cache: CacheSettings | None = None,
+        lock_timeout_s: float = 30.0,
     ) -> None:
         self._options = options or PostgresSettings()
-        self._db = Database(url, self._options)
+        self._db = Database(url, self._options, lock_timeout_s=lock_timeout_s)
         self._cache = ChunkCache((cache or CacheSettings()).max_bytes)
         self._create = create
         self._ready = False
