@@ -15,21 +15,17 @@ from recollect.testing.postgres import LocalPostgres
 from recollect.understand.text import parse
 
 from .build import SCOPE
-from .postgres_load import BARE, OWNER
+from .postgres_load import BARE, OWNER, WRITTEN
 from .queries import Figures
 
 RUNS = 5
 DEPTH = 100
 RANKED_PLAINLY = f"SELECT seq, ts_rank(words, $1) FROM windows WHERE words @@ $1 ORDER BY 2 DESC LIMIT {DEPTH}"
-COPIED = """
-  INSERT INTO windows (scope, seq, ordinal, kind, length, norm, impacts, words)
-  SELECT scope, seq + $1::bigint * copy, ordinal, kind, length, norm + copy / 16.0, impacts, words
-  FROM windows, generate_series(1, $2::integer) AS copy ORDER BY copy, seq, ordinal
-"""
-ITEMS = """
-  INSERT INTO items SELECT made.* FROM items, generate_series(1, $2::integer) AS copy,
-  LATERAL jsonb_populate_record(items, jsonb_build_object('id', id || '-' || copy, 'seq', seq + $1::bigint * copy, 'text', '')) AS made
-"""
+CHANGED = {
+    "windows": {"seq": "seq + $1::bigint * copy", "norm": "norm + copy / 16.0"},
+    "items": {"seq": "seq + $1::bigint * copy", "id": "id || '-' || copy", "text": "''"},
+}
+"""What a copy of a row has of its own."""
 
 
 async def measure(server: LocalPostgres, windows: int) -> Figures:
@@ -55,8 +51,11 @@ async def _fill(hand: Any, windows: int) -> int:
     )
     for index in indexes:
         await hand.execute(f"DROP INDEX {index['indexname']}")
-    await hand.execute(COPIED, last, copies)
-    await hand.execute(ITEMS, last, copies)
+    for table, changed in CHANGED.items():
+        columns = await hand.fetchval(WRITTEN, table)
+        values = ", ".join(changed.get(column, column) for column in columns)
+        copied = f"INSERT INTO {table} ({', '.join(columns)}) SELECT {values} FROM {table}, generate_series(1, $2::integer) AS copy"
+        await hand.execute(copied, last, copies)
     await hand.execute("UPDATE terms SET windows = windows * $1", copies + 1)
     await hand.execute("UPDATE words SET windows = windows * $1, length = length * $1", copies + 1)
     await hand.execute(next(index["indexdef"] for index in indexes if index["indexname"] == "windows_by_words"))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Sequence
+from dataclasses import dataclass
 from io import BytesIO
 from time import perf_counter, process_time
 from typing import Any
@@ -22,13 +23,18 @@ from .queries import Figures
 
 OWNER = "keeper"
 OURS, BARE = "ours", "bare"
-ROWS = {
-    "items": "SELECT * FROM recollect.items WHERE seq > $1 AND seq <= $2 ORDER BY seq",
-    "chunks": "SELECT c.* FROM recollect.chunks c JOIN recollect.items i ON i.scope = c.scope AND i.id = c.item_id"
-    " WHERE i.seq > $1 AND i.seq <= $2 ORDER BY i.seq, c.ordinal",
-    "windows": "SELECT * FROM recollect.windows WHERE seq > $1 AND seq <= $2 ORDER BY seq, ordinal",
+BATCH = {
+    "items": "recollect.items AS own WHERE own.seq > $1 AND own.seq <= $2 ORDER BY own.seq",
+    "chunks": "recollect.chunks AS own JOIN recollect.items i ON i.scope = own.scope AND i.id = own.item_id"
+    " WHERE i.seq > $1 AND i.seq <= $2 ORDER BY i.seq, own.ordinal",
+    "windows": "recollect.windows AS own WHERE own.seq > $1 AND own.seq <= $2 ORDER BY own.seq, own.ordinal",
 }
-"""The rows of a batch, in the order in which they were written."""
+"""Where the rows of a batch are, in the order in which they were written."""
+WRITTEN = """
+  SELECT array_agg(attname::text ORDER BY attnum) FROM pg_attribute
+  WHERE attrelid = CAST('recollect.' || $1::text AS regclass) AND attnum > 0 AND NOT attisdropped AND attgenerated = ''
+"""
+"""The columns of a table, but for those that the server makes by itself."""
 
 
 async def prepare(server: LocalPostgres) -> None:
@@ -64,13 +70,13 @@ async def measure(server: LocalPostgres, texts: Sequence[str], vectors: Vector, 
         analysis += _analysed(entries)
         if begin == 0:
             await _same_indexes(source, copier, space)
-        rows = {table: await _taken(source, query, numbers.start, numbers.stop) for table, query in ROWS.items()}
+        rows = [await _taken(source, table, found, numbers.start, numbers.stop) for table, found in BATCH.items()]
         if numbers.stop == len(texts):
-            rows["terms"] = await _taken(source, "SELECT * FROM recollect.terms ORDER BY scope, term")
+            rows.append(await _taken(source, "terms", "recollect.terms AS own ORDER BY own.scope, own.term"))
         started, spent = perf_counter(), process_time()
         async with copier.transaction():
-            for table, data in rows.items():
-                await copier.copy_to_table(table, source=BytesIO(data), format="binary")
+            for each in rows:
+                await each.put(copier)
         seconds[BARE] += perf_counter() - started
         own[BARE] += process_time() - spent
         end = "\n" if numbers.stop == len(texts) else ""
@@ -96,26 +102,41 @@ def _analysed(entries: Sequence[Entry]) -> float:
     return process_time() - begin
 
 
-async def _taken(connection: Any, query: str, *arguments: object) -> bytes:
-    """Rows in the form in which COPY takes them with the least work."""
-    rows = BytesIO()
-    await connection.copy_from_query(query, *arguments, output=rows, format="binary")
-    return rows.getvalue()
+@dataclass(frozen=True, slots=True)
+class Rows:
+    """Rows of a table in the form in which COPY takes them with the least work."""
+
+    table: str
+    columns: list[str]
+    data: bytes
+
+    async def put(self, connection: Any) -> None:
+        await connection.copy_to_table(self.table, columns=self.columns, source=BytesIO(self.data), format="binary")
+
+
+async def _taken(connection: Any, table: str, found: str = "", *arguments: object) -> Rows:
+    """Rows of a table: all of them, or those of a condition."""
+    columns = await connection.fetchval(WRITTEN, table)
+    listed = ", ".join(f'own."{column}"' for column in columns)
+    data = BytesIO()
+    await connection.copy_from_query(
+        f"SELECT {listed} FROM {found or f'recollect.{table} AS own'}", *arguments, output=data, format="binary"
+    )
+    return Rows(table, columns, data.getvalue())
 
 
 async def _same_indexes(source: Any, copier: Any, space: Space) -> None:
     """What the store makes with its first batch: the rows that all others refer to, and the index on vectors."""
     for table in ("spaces", "scopes", "words"):
-        await copier.copy_to_table(table, source=BytesIO(await _taken(source, f"SELECT * FROM recollect.{table}")), format="binary")
+        await (await _taken(source, table)).put(copier)
     options = PostgresSettings()
     await copier.execute("SELECT index_space($1, $2, $3)", space.id, options.hnsw_m, options.ef_construction)
 
 
 async def _settled(server: LocalPostgres, source: Any, copier: Any) -> None:
     """Let the server do at once what it does within minutes by itself, and let go of the connections."""
-    words = await _taken(source, "SELECT * FROM recollect.words")
     await copier.execute("DELETE FROM words")
-    await copier.copy_to_table("words", source=BytesIO(words), format="binary")
+    await (await _taken(source, "words")).put(copier)
     await source.close()
     await copier.close()
     for name in (OURS, BARE):

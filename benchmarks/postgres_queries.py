@@ -15,7 +15,7 @@ from sqlalchemy import Engine, event
 from recollect.library import Library
 from recollect.model import Space, Vector
 from recollect.ports import Embedder
-from recollect.settings import PostgresSettings, Settings
+from recollect.settings import Settings
 from recollect.stores.postgres.address import dsn
 from recollect.stores.postgres.connecting import Connecting
 from recollect.testing.postgres import LocalPostgres
@@ -24,7 +24,7 @@ from .build import SCOPE
 from .postgres_load import OURS, OWNER
 from .queries import Figures, K, Samples, keep, percentiles, share_found
 
-ROUNDS = 5
+ROUNDS = 3
 DEPTH = 100
 """Hits of each route, as a search asks for by default."""
 SEARCH, READY, IN_TURN, AT_ONCE, PLAIN = "search", "search, vector given", "one after the other", "side by side", "plain"
@@ -131,7 +131,8 @@ async def _plain_table(url: str) -> None:
 
 async def _by_hand(url: str) -> Any:
     """A connection that is set up as those of the store are."""
-    connection = await Connecting(dsn(url), PostgresSettings())()
+    options = Settings()
+    connection = await Connecting(dsn(url), options.postgres, options.lock_timeout_s)()
     await connection.execute("SELECT set_config('recollect.scope', $1, false)", SCOPE)
     return connection
 

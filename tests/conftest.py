@@ -57,12 +57,19 @@ POSTGRES_BYTES = 1_000_000_000
 """So much must be free in memory for a server's data to be there: it begins with 60 MB, and a container may have 64 in all."""
 
 
+ONLY: dict[str, str | tuple[str, ...]] = {"test_contract": ("reference", "sqlite"), "test_contract_postgres": "postgres"}
+"""The laws are asked in two files, which two workers share."""
+
+
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
     if "open_store" in metafunc.fixturenames:
         variants = VARIANTS if metafunc.function.__module__ in ASKED_OF_VARIANTS else ()
         if metafunc.function.__module__ in ASKED_OF_PARTITIONED:
             variants = (*variants, "postgres-partitioned")
-        metafunc.parametrize("open_store", ["reference", "sqlite", "postgres", *variants], indirect=True)
+        stores = [
+            store for store in ("reference", "sqlite", "postgres", *variants) if store.startswith(ONLY.get(metafunc.module.__name__, ""))
+        ]
+        metafunc.parametrize("open_store", stores, indirect=True)
 
 
 @pytest.fixture

@@ -296,6 +296,7 @@ def test_stdin_that_is_not_utf8(place: Path, run: Run) -> None:
         ("vectors: {policy: magic}\n", ("'vectors.policy'", "'magic'")),
         ("embed: {model: nothing-like-it}\n", ("'nothing-like-it'", "'granite'")),
         ("scope: ''\n", ("'scope'",)),
+        ("store: ['postgresql://me:hidden@host/notes']\n", ("setting 'store' is list",)),
     ],
     ids=lambda value: value.strip() if isinstance(value, str) else None,
 )  # fmt: skip

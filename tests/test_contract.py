@@ -1,3 +1,3 @@
-"""Every store keeps every law."""
+"""The reference store and the embedded store keep every law."""
 
 from recollect.testing.contract import *  # noqa: F403

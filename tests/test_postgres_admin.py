@@ -24,7 +24,7 @@ from recollect.stores.postgres.store import Migrated, PostgresStore
 from recollect.stores.postgres.tables import PostgresTable
 from recollect.stores.sql.schema import Table
 from recollect.testing.cases import OTHER, SCOPE, direction, entry, ids, plain, scanned, write
-from recollect.textquery import Term
+from recollect.textquery import NativeQuery, Term
 
 Run = Callable[..., tuple[int, str, str]]
 COLUMNS = text("""
@@ -85,6 +85,28 @@ def test_an_older_store_keeps_all_it_holds(url: str) -> None:
         await write(store, plain("c", "shared third"), delete=["a"])
         assert await store.migrate() == Migrated(REVISION, REVISION, 0)
         await store.close()
+
+    asyncio.run(body())
+
+
+def test_the_owner_has_the_new_tables_and_functions_where_an_administrator_migrates(postgres: Postgres, url: str) -> None:
+    owners = text("""
+      SELECT DISTINCT pg_get_userbyid(owner) FROM (
+        SELECT relowner FROM pg_class WHERE relnamespace = 'older'::regnamespace
+        UNION ALL SELECT proowner FROM pg_proc WHERE pronamespace = 'older'::regnamespace
+      ) AS made (owner)
+    """)
+
+    async def body() -> None:
+        store, administrator = (PostgresStore(each, options=OLDER) for each in (url, postgres.superuser(url)))
+        await store._db.change(None, partial(migrate, namespace="older", to="0001"), patient=True)
+        await administrator.migrate()
+        await write(store, entry("a", "shared words"))
+        asked = NativeQuery("shared", "plain", "english")
+        assert ids(await store.search_native(SCOPE, asked, k=9, rank_func="ts_rank")) == ["a"]
+        assert await store.administer(lambda connection: list(connection.scalars(owners))) == [postgres.name]
+        for each in (store, administrator):
+            await each.close()
 
     asyncio.run(body())
 
@@ -219,6 +241,25 @@ def test_migrating_says_what_it_did_and_nothing_else(postgres: Postgres, run: Ru
         assert run("db", "migrate", "--quiet", "--store", url) == (0, "", "")
 
 
+def test_a_command_waits_for_others_as_long_as_it_is_told(url: str, run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("RECOLLECT_LOCK_TIMEOUT_S", "0.1")
+    told: list[tuple[int, str, str]] = []
+
+    async def body() -> None:
+        import asyncpg
+
+        reader = await asyncpg.connect(url)
+        async with reader.transaction():
+            await reader.execute("SELECT FROM recollect.items")
+            told.append(await asyncio.to_thread(run, "db", "partition", "--by", "scope", "--parts", "2", "--store", url))
+        await reader.close()
+
+    asyncio.run(body())
+    ((code, out, err),) = told
+    assert (code, out) == (3, "")
+    assert "busy for longer than 0.1 s" in err
+
+
 @pytest.mark.parametrize("extension", ["vector", "btree_gin"])
 def test_a_missing_extension_is_told_in_one_line(postgres: Postgres, run: Run, extension: str) -> None:
     with postgres.database() as url:
@@ -248,6 +289,7 @@ def test_a_role_that_may_make_no_schema_is_told(postgres: Postgres, run: Run) ->
     ("arguments", "said"),
     [
         (("migrate", "--store", "./folder"), "'./folder' is no store on Postgres"),
+        (("migrate", "--store", "mysql://me:secret@host/notes"), "'mysql://me@host/notes' is no store on Postgres"),
         (("partition", "--by", "scope", "--parts", "0"), "--parts is 0: give 1 to 1024"),
         (("partition", "--by", "scope", "--parts", "1025"), "--parts is 1025: give 1 to 1024"),
         (("partition", "--by", "kind", "--parts", "2"), "invalid choice: 'kind'"),

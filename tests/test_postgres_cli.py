@@ -162,8 +162,10 @@ def test_a_database_without_tables_has_no_store_until_something_is_indexed(notes
     assert "there is no store in postgresql://" in err
     assert "make one with `recollect index PATH`" in err
     assert SECRET not in out + err
+    assert run("--store", url, "get", "notes/a.md")[0] == 3
     assert run("--store", url, "index", "notes")[0] == 0
     assert run("--store", url, "search", "backups")[0] == 0
+    assert run("--store", url, "get", "no such item")[0] == 1
 
 
 async def execute(url: str, statement: str) -> None:
@@ -179,6 +181,8 @@ UNUSABLE = [
     (f"postgresql://me:{SECRET}/x@localhost/notes", 2, "InvalidInput", "%2F for /"),
     ("postgresql://", 2, "InvalidInput", "names no store on Postgres"),
     (f"mysql://me:{SECRET}@localhost/notes", 2, "InvalidInput", "names no store"),
+    (f"postgresql:/me:{SECRET}@localhost/notes", 2, "InvalidInput", "'postgresql:/...@localhost/notes' names no store"),
+    (f"postgresql//me:{SECRET}@localhost/notes", 2, "InvalidInput", "names no store"),
 ]
 
 

@@ -22,6 +22,7 @@ from recollect.stores.postgres.store import PostgresStore
 from recollect.stores.sql.ranges import HEAD_CHARS
 from recollect.stores.sqlite.store import SqliteStore
 from recollect.testing.cases import SCOPE, direction, entry, ids, scanned, write
+from recollect.textquery import Term
 
 if TYPE_CHECKING:
     from conftest import Postgres
@@ -137,6 +138,21 @@ def test_a_metadata_text_of_a_hundred_kilobytes_is_kept_and_found(postgres: Post
 def test_a_glob_that_is_too_long_is_told(stores: Stores) -> None:
     with pytest.raises(InvalidInput, match="glob is too long for Postgres"):
         stores.check({"path": {"glob": "x" * 100_000}})
+
+
+@pytest.mark.parametrize("number", [2**31, 2**70])
+def test_a_number_that_is_too_large_is_told(postgres: Postgres, number: int) -> None:
+    async def body(url: str) -> None:
+        store = PostgresStore(url)
+        await write(store, entry("a", "words"))
+        for refused in (write(store, entry("b", "words", use_count=number)), store.search_text(SCOPE, Term("words"), k=number)):
+            with pytest.raises(InvalidInput, match=r"^a value .* \(.*out of int.*\): give another one, or a smaller number$"):
+                await refused
+        assert ids(await store.search_text(SCOPE, Term("words"), k=9)) == ["a"]
+        await store.close()
+
+    with postgres.database() as url:
+        asyncio.run(body(url))
 
 
 def test_an_id_may_have_a_thousand_bytes_and_one_that_is_too_long_is_told(postgres: Postgres) -> None:

@@ -19,7 +19,7 @@ from recollect.ports import SupportsNativeText
 from recollect.prefs import RetrievalPrefs
 from recollect.request import RequestContext
 from recollect.settings import PostgresSettings, Settings, load
-from recollect.stores.postgres import access, native
+from recollect.stores.postgres import access, native, passing
 from recollect.stores.postgres.store import PostgresStore
 from recollect.stores.reference import ReferenceStore
 from recollect.stores.sql.types import escaped
@@ -293,7 +293,7 @@ def test_a_question_of_many_words_is_ranked_by_the_function_that_takes_little_ti
 def test_filters_hold_whether_few_or_many_pass(ask: Asked, monkeypatch: pytest.MonkeyPatch) -> None:
     few = ask.ids("fox", where={"year": {"gte": 2021}})
     assert set(few) == {"fox", "long", "twice"}
-    monkeypatch.setattr(native, "LISTED", 1)
+    monkeypatch.setattr(passing, "LISTED", 1)
     assert ask.ids("fox", where={"year": {"gte": 2021}}) == few
     assert ask.ids("fox", where={"year": {"gte": 2021}}, k=1) == few[:1]
     assert ask.ids("fox", where={"year": 1999}) == []

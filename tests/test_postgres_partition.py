@@ -146,6 +146,20 @@ def test_a_store_in_parts_is_the_same_and_answers_the_same(postgres: Postgres, u
     asyncio.run(body())
 
 
+def test_the_owner_stays_the_owner_where_an_administrator_divides(postgres: Postgres, url: str) -> None:
+    async def body() -> None:
+        async with opened(url) as store, opened(postgres.superuser(url)) as administrator:
+            await filled(store)
+            made, told = await store.administer(shape), await answers(store)
+            await administrator.administer(partial(partition, namespace="recollect", parts=2))
+            assert await store.administer(shape) == made
+            assert await answers(store) == told
+            await write(store, entry("new", "shared newcomer", scope=SCOPES[0]), scope=SCOPES[0])
+            assert ids(await store.search_text(SCOPES[0], Term("newcomer"), k=9)) == ["new"]
+
+    asyncio.run(body())
+
+
 def test_parts_keep_the_settings_of_their_table(url: str) -> None:
     query = text("""
       SELECT DISTINCT regexp_replace(c.relname, '_[0-9]+$', ''), c.reloptions::text FROM pg_class c

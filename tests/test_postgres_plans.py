@@ -18,7 +18,7 @@ import pytest
 from recollect.filters import parse
 from recollect.model import Batch, Entry
 from recollect.settings import PostgresSettings
-from recollect.stores.postgres import nearest, text
+from recollect.stores.postgres import passing
 from recollect.stores.postgres.store import PostgresStore
 from recollect.testing.cases import SCOPE, SPACE, direction, entry
 from recollect.textquery import Boolean, Prefix, Term
@@ -259,11 +259,17 @@ def _looked_up(nodes: list[dict[str, Any]], indexes: set[str]) -> None:
 @pytest.mark.parametrize("look_up", LOOK_UPS)
 def test_a_look_up_uses_its_index(filled: Filled, role: str, look_up: str, monkeypatch: pytest.MonkeyPatch) -> None:
     if "broad" in look_up:
-        monkeypatch.setattr(nearest, "LISTED", 100)
-        monkeypatch.setattr(text, "LISTED", 100)
+        monkeypatch.setattr(passing, "LISTED", 100)
     question, indexes = LOOK_UPS[look_up]
     nodes = asyncio.run(_asked(getattr(filled, role), question))
     _looked_up(nodes, indexes)
+
+
+def test_a_page_of_a_scan_looks_at_its_own_items_alone(filled: Filled) -> None:
+    """As a join, every match of the filter was listed for each page: 17,000 of 20,000 items took 2.2 s, and take 1.5 s."""
+    nodes = asyncio.run(_asked(filled.owner, lambda store: _all(store.scan(SCOPE, parse({"year": {"gte": 1_003}})))))
+    _looked_up(nodes, {"items_pkey", "fields_pkey"})
+    assert not {node["Node Type"] for node in nodes} & {"Nested Loop", "Hash Join", "Merge Join"}
 
 
 def test_an_item_that_goes_is_looked_up_wherever_it_is(filled: Filled) -> None:

@@ -343,3 +343,27 @@ def test_a_bad_option_of_a_url_is_told(url: str) -> None:
     error = told(ask(f"{url}?sslmode=maybe"))
     assert isinstance(error, InvalidInput)
     assert "cannot be connected to (`sslmode` parameter must be one of" in str(error)
+
+
+def test_a_scope_without_a_name_is_refused(url: str) -> None:
+    async def run() -> None:
+        async with opened(url) as store:
+            await store.write("", batch("a", scope=""))
+
+    error = told(run())
+    assert isinstance(error, InvalidInput)
+    assert str(error) == "the scope is '': name a scope"
+
+
+def test_a_store_whose_tables_are_gone_can_be_closed(url: str, admin: str) -> None:
+    async def run() -> None:
+        store = PostgresStore(url)
+        await store.write(SCOPE, batch("a"))
+        await store.cached(SCOPE, "recipe", {"a": "content"})
+        async with session(admin) as other:
+            await other.execute("drop schema recollect cascade")
+            await store.close()
+            left = "select count(*) from pg_stat_activity where datname = current_database() and application_name = 'recollect'"
+            await until(other, left, 0)
+
+    asyncio.run(run())

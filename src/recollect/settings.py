@@ -76,7 +76,8 @@ class PostgresSettings(Section):
     statement_timeout_s: float = Field(default=60.0, gt=0)
     hnsw_m: int = Field(default=16, ge=2, le=100)
     ef_construction: int = Field(default=64, ge=4, le=1_000)
-    ef_search: int = Field(default=100, ge=1, le=1_000)
+    ef_search: int = Field(default=200, ge=1, le=1_000)
+    """Recall@50 of 100,000 passages: .956 with 100, .983 with 200, .988 with 300, .993 with 400."""
     max_scan_tuples: int = Field(default=20_000, ge=1)
     """Rows that a search goes through for those that pass a filter; what is not found by then is looked for row by row."""
     exact_below: int = Field(default=10_000, ge=0)
@@ -233,4 +234,6 @@ def _first_problem(error: ValidationError, path: Path) -> str:
         return f"unknown setting {key!r} in {str(path)!r}: {hint}"
     where = f"in {str(path)!r}, or by the variable {all_keys()[key]}" if key in all_keys() else f"in {str(path)!r}"
     said = problem["msg"].removeprefix("Value error, ").lower()
-    return f"setting {key!r} is {problem['input']!r}: {said} ({where})"
+    is_secret = key in ("store", "embed.api_key")  # The URL may hold a password.
+    given = type(problem["input"]).__name__ if is_secret else repr(problem["input"])
+    return f"setting {key!r} is {given}: {said} ({where})"

@@ -8,7 +8,7 @@ from urllib.parse import unquote
 
 from ..errors import InvalidInput, NotFound
 from ..ports import Store
-from .postgres.address import dsn, shown
+from .postgres.address import MISTYPED, dsn, shown
 
 if TYPE_CHECKING:
     from ..settings import Settings
@@ -31,7 +31,7 @@ def is_postgres(url: str) -> bool:
 def folder_at(url: str, *, create: bool) -> Path:
     """The folder of the store at a URL, which must be there unless it may be made."""
     folder = folder_of(url)
-    if folder is None or not str(folder).strip("."):
+    if folder is None or not str(folder).strip(".") or MISTYPED.match(url):
         raise InvalidInput(f"{shown(url)!r} names no store: give a folder, {SCHEME}FOLDER, or postgresql://USER:PASSWORD@HOST/DATABASE")
     if not create and not (folder / "recollect.db").exists():
         raise NotFound(f"there is no store in {str(folder)!r}: make one with `recollect index PATH`, or name another with --store")

@@ -51,8 +51,12 @@ async def grant(options: Settings, args: Namespace, screen: Screen) -> int:
     scopes = None if args.every_scope else args.scopes
     async with _opened(args, options) as store:
         namespace = options.postgres.namespace
-        await store.administer(with_arguments(access.grant, namespace=namespace, role=args.role, scopes=scopes, read_only=args.read_only))
+        had = await store.administer(
+            with_arguments(access.grant, namespace=namespace, role=args.role, scopes=scopes, read_only=args.read_only)
+        )
     what = "every scope" if scopes is None else ", ".join(scopes)
+    if scopes is not None and (others := [scope for scope in had if scope not in scopes]):
+        what += f", and as before {', '.join(others)}"
     may = "read" if args.read_only else "read and write"
     value = {"role": args.role, "scopes": scopes, "every_scope": args.every_scope, "read_only": args.read_only}
     return _told(screen, value, f"{args.role} may {may} {what}")
@@ -83,12 +87,13 @@ async def partition(options: Settings, args: Namespace, screen: Screen) -> int:
 @asynccontextmanager
 async def _opened(args: Namespace, options: Settings) -> AsyncIterator[PostgresStore]:
     from ..stores import is_postgres
+    from ..stores.postgres.address import shown
     from ..stores.postgres.store import PostgresStore
 
     url = options.store if args.store is None else args.store
     if not is_postgres(url):
-        raise InvalidInput(f"{url!r} is no store on Postgres: name one with --store postgresql://USER:PASSWORD@HOST/DATABASE")
-    store = PostgresStore(url, create=False, options=options.postgres, cache=options.cache)
+        raise InvalidInput(f"{shown(url)!r} is no store on Postgres: name one with --store postgresql://USER:PASSWORD@HOST/DATABASE")
+    store = PostgresStore(url, create=False, options=options.postgres, cache=options.cache, lock_timeout_s=options.lock_timeout_s)
     try:
         yield store
     finally:

@@ -207,6 +207,7 @@ async def get(library: Library, args: Namespace, screen: Screen) -> int:
     try:
         item = await library.get(args.id)
     except NotFound as error:
+        await library.store.space()  # Where there is no store at all, this says so too, and more is wrong than the id.
         fail(screen, error)
         return NOTHING_FOUND
     if screen.as_json:

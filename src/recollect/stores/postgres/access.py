@@ -8,12 +8,14 @@ from typing import Final
 from sqlalchemy import Connection, text
 
 from ...errors import InvalidInput, NotFound
-from ..sql.types import escaped
+from ..sql.types import escaped, unescaped
 
 OF_FUNCTIONS: Final = "windows"
 """The table that is only read by functions, and by who writes it; of every other with row security a role reads what is of its scopes."""
-FACTS: Final = ("meta", "revision", "spaces")
+FACTS: Final = ("revision", "spaces")
 """Tables of the store as a whole, which everybody may read."""
+OF_EVERY_SCOPE: Final = "meta"
+"""The one that may name a scope and an item, while words are made anew."""
 OF_WRITERS: Final = ("keep_space", "forget_spaces")
 OF_THE_OWNER: Final = ("index_space", "add_words")
 """Functions that not everybody may call."""
@@ -21,6 +23,10 @@ OF_THE_OWNER: Final = ("index_space", "add_words")
 _ROLE = text("""
   SELECT r.rolsuper OR r.rolbypassrls AS unbound, pg_has_role(r.oid, n.nspowner, 'USAGE') AS owns
   FROM pg_roles r, pg_namespace n WHERE r.rolname = :role AND n.nspname = :namespace
+""")
+_OWNER = text("""
+  SELECT pg_get_userbyid(c.relowner) FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace
+  WHERE n.nspname = :namespace AND c.relname = 'items' AND pg_get_userbyid(c.relowner) <> current_user AND pg_has_role(c.relowner, 'MEMBER')
 """)
 _TABLES = text("""
   SELECT c.relname FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace
@@ -36,9 +42,13 @@ _GRANTED = text("""
 """)
 
 
-def grant(connection: Connection, namespace: str, role: str, scopes: Sequence[str] | None, *, read_only: bool) -> None:
-    """Let a role see these scopes too, or with None every one, and write in all it sees unless it may only read."""
+def grant(connection: Connection, namespace: str, role: str, scopes: Sequence[str] | None, *, read_only: bool) -> list[str]:
+    """Let a role see these scopes too, or with None every one, and write in all it sees unless it may only read; those it had before.
+
+    What a role may do is the same in all its scopes: a grant of one thing never changes another silently."""
     _check(connection, namespace, role)
+    had = connection.scalars(text("SELECT scope FROM access WHERE role = :role AND scope IS NOT NULL ORDER BY scope"), {"role": role}).all()
+    _check_alike(connection, role, read_only=read_only)
     for scope in [None] if scopes is None else scopes:
         connection.execute(
             text("INSERT INTO access (role, scope) VALUES (:role, :scope) ON CONFLICT DO NOTHING"),
@@ -46,6 +56,7 @@ def grant(connection: Connection, namespace: str, role: str, scopes: Sequence[st
         )
     every = connection.scalar(text("SELECT bool_or(scope IS NULL) FROM access WHERE role = :role"), {"role": role})
     _give(connection, namespace, role, every=bool(every), writes=not read_only)
+    return [unescaped(scope) for scope in had]
 
 
 def revoke(connection: Connection, namespace: str, role: str) -> int:
@@ -65,6 +76,13 @@ def renew(connection: Connection, namespace: str) -> None:
         _give(connection, namespace, role, every=every, writes=writes)
 
 
+def become_owner(connection: Connection, namespace: str) -> None:
+    """Let the owner of the tables own what else is made in this transaction, also where an administrator makes it: functions that run as
+    the owner are to reach it."""
+    if (owner := connection.scalar(_OWNER, {"namespace": namespace})) is not None:
+        connection.exec_driver_sql(f"SET LOCAL ROLE {quoted(owner)}")
+
+
 def _check(connection: Connection, namespace: str, role: str) -> None:
     found = connection.execute(_ROLE, {"role": role, "namespace": namespace}).first()
     if found is None:
@@ -74,12 +92,22 @@ def _check(connection: Connection, namespace: str, role: str) -> None:
         raise InvalidInput(f"role {role!r} {what}, so that it sees every scope in any case: grant to another role")
 
 
+def _check_alike(connection: Connection, role: str, *, read_only: bool) -> None:
+    writes = {each.role: each.writes for each in connection.execute(_GRANTED)}.get(role)
+    if writes is not None and writes == read_only:
+        has, asked = ("may read and write", "only read") if writes else ("may only read", "read and write")
+        raise InvalidInput(
+            f"role {role!r} {has} in its scopes and cannot {asked} in another: take back all it has with `recollect db revoke {role}` "
+            "first, or grant to another role"
+        )
+
+
 def _give(connection: Connection, namespace: str, role: str, *, every: bool, writes: bool) -> None:
     """Exactly this, whatever it had."""
     _take(connection, namespace, role)
     home, to = quoted(namespace), f"TO {quoted(role)}"
     scoped = list(connection.scalars(_TABLES, {"namespace": namespace}))
-    read = [name for name in (*scoped, *FACTS) if name != OF_FUNCTIONS]
+    read = [name for name in (*scoped, *FACTS, *([OF_EVERY_SCOPE] if every else [])) if name != OF_FUNCTIONS]
     statements = [f"GRANT USAGE ON SCHEMA {home} {to}", f"GRANT SELECT ON {_listed(home, read)} {to}"]
     if writes:
         statements.append(f"GRANT SELECT, INSERT, UPDATE, DELETE ON {_listed(home, scoped)} {to}")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Final
 from urllib.parse import parse_qsl, quote, unquote, urlsplit
 
@@ -9,13 +10,15 @@ from ...errors import InvalidInput
 
 FORM: Final = "postgresql://USER:PASSWORD@HOST:PORT/DATABASE"
 MAX_PORT: Final = 65_535
+MISTYPED: Final = re.compile(r"^(postgres(?:ql)?(?:\+\w+)?(?::/?|//))(?!/).*@", re.DOTALL)
+"""A URL of a database with a sign too few, which is no folder either: its password would be a part of the name."""
 
 
 def shown(url: str) -> str:
     """A URL without its password. Where it is not sure which part that is, little is left."""
     scheme, separator, rest = url.partition("://")
     if not separator:
-        return url
+        return MISTYPED.sub(r"\1...@", url)
     try:
         parts = urlsplit(url)
     except ValueError:
@@ -45,7 +48,8 @@ def dsn(url: str) -> str:
         raise InvalidInput(f"what comes after the ? of {shown(url)!r} is not of the form NAME=VALUE&NAME=VALUE: see {FORM}") from None
     name, colon, password = user.partition(":")
     asked = f"?{parts.query}" if parts.query else ""
-    return f"postgresql://{_quoted(name)}{colon}{_quoted(password)}{at}{hosts}{parts.path}{asked}"
+    path = "" if parts.path == "/" else parts.path  # No name, so that PGDATABASE counts.
+    return f"postgresql://{_quoted(name)}{colon}{_quoted(password)}{at}{hosts}{path}{asked}"
 
 
 def _is_host(host: str) -> bool:

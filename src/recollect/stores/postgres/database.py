@@ -88,12 +88,13 @@ class Database:
             else:
                 pool.abandon()
 
-    async def read(self, scope: str | None, function: Callable[[Connection], R], *, every: bool = False) -> R:
-        """What the function reads of a scope, or of all; each statement sees what was committed when it began."""
+    async def read(self, scope: str | None, function: Callable[[Connection], R], *, every: bool = False, steady: bool = False) -> R:
+        """What the function reads of a scope, or of all; each statement sees what was committed when it began, or where it is to be
+        steady, when the first did."""
         binding = Binding(scope or "", every or scope is None)
 
         def work(pool: Pool) -> R:
-            with connected(pool.reading, binding) as connection:
+            with connected(pool.steady if steady else pool.reading, binding) as connection:
                 return function(connection)
 
         return await self._tried(work)
@@ -174,6 +175,7 @@ class Pool:
             hide_parameters=True,
         )
         self.reading: Engine = self._engine.sync_engine
+        self.steady: Engine = self.reading.execution_options(isolation_level="REPEATABLE READ")
         self.changing: Engine = self.reading.execution_options(isolation_level="READ COMMITTED")
         self._dialect = cast(Dialect, self.reading.dialect)
         event.listen(self.reading, "checkout", _refuse_closed)

@@ -41,7 +41,9 @@ class Meaning(NamedTuple):
 
 
 _NO_STORE: Final = "there is no Recollect store in {url} ({said}): make one with `recollect db migrate --store URL`"
+_UNFIT: Final = "a value is none that the store can keep ({said}): give another one, or a smaller number"
 _MEANINGS: Final[dict[str, tuple[type[RecollectError], str]]] = {
+    "22000": (InvalidInput, _UNFIT),
     "22003": (InvalidInput, "a number is too large for the store ({said}): give a smaller one"),
     "22021": (InvalidInput, "the text has a character that Postgres cannot keep ({said}): remove it"),
     "22P05": (InvalidInput, "the text has a character that Postgres cannot keep ({said}): remove it"),
@@ -50,7 +52,7 @@ _MEANINGS: Final[dict[str, tuple[type[RecollectError], str]]] = {
     "3F000": (NotFound, _NO_STORE),
     "40001": (StoreBusy, "other writers keep {url} busy ({said}): try again"),
     "40P01": (StoreBusy, "other writers keep {url} busy ({said}): try again"),
-    "42501": (StoreReadOnly, "the role of {url} may not do that ({said}): grant it with `recollect db grant ROLE`, or use the owner's"),
+    "42501": (StoreReadOnly, "the role of {url} may not do that ({said}): let the owner run `recollect db grant ROLE`, or use the owner's"),
     "42P01": (NotFound, _NO_STORE),
     "53100": (StoreFull, "no space is left on the server of {url}: free some and run the same command again; nothing acknowledged is lost"),
     "53300": (StoreBusy, "the server of {url} has no connection left ({said}): lower 'postgres.pool_size', or raise its max_connections"),
@@ -79,6 +81,8 @@ def meaning(error: Exception, url: str, settings: PostgresSettings, lock_timeout
     cause = _cause(error)
     if (surrogate := _surrogate(cause)) is not None:
         return Meaning(surrogate)
+    if isinstance(cause, OverflowError):  # How the driver tells it amid a COPY.
+        return Meaning(InvalidInput(_UNFIT.format(said=cause)))
     gone = is_gone(error)
     if not gone and not isinstance(error, DBAPIError | OSError | asyncpg().PostgresError | asyncpg().InterfaceError):
         return None

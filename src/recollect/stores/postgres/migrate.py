@@ -11,7 +11,7 @@ from sqlalchemy.exc import DBAPIError
 
 from ...analysis import edition
 from ...errors import MissingExtra, StoreError, StoreTooNew
-from .access import quoted, renew
+from .access import become_owner, quoted, renew
 from .words_again import keep_edition
 
 REVISION: Final = "0003"
@@ -40,6 +40,8 @@ def migrate(connection: Connection, namespace: str, *, to: str = REVISION) -> st
         raise StoreTooNew(f"the tables are of revision {present}, this Recollect has up to {REVISION}: install a newer one")
     if present is None:
         _make_room(connection, namespace)
+    else:
+        become_owner(connection, namespace)
     if present is None or present < to:
         command.upgrade(_config(connection, namespace), to)
         renew(connection, namespace)

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from difflib import get_close_matches
 from typing import Final
 
-from sqlalchemy import BigInteger, Connection, bindparam, select, text
+from sqlalchemy import BigInteger, Connection, bindparam, text
 from sqlalchemy.dialects.postgresql import ARRAY
 from sqlalchemy.exc import DBAPIError
 
@@ -16,12 +16,12 @@ from ...errors import InvalidInput
 from ...filters import Filter
 from ...model import Finding, Hit, Ranking
 from ...textquery import NativeQuery
-from ..sql.given import Texts, given
+from ..sql.given import Texts
 from ..sql.schema import ItemRow
 from ..sql.types import escaped, unescaped
-from ..sql.where import holds
 from ..windows import TITLE_WEIGHT
-from .text import EVERY, GROWTH, LISTED, standing
+from .passing import listed, passing
+from .text import EVERY, GROWTH, standing
 
 MAX_CHARS: Final = 16_384
 """Characters of a question that are read, as everywhere."""
@@ -56,12 +56,12 @@ _BEST: Final = text(f"""
     {_CONFIG}, CAST(:levels AS tsquery[]), :ranking, CAST(:weights AS real[]), :normalization, :least, :candidates, :n, :among)
 """).bindparams(bindparam("levels", type_=Texts()), bindparam("among", type_=ARRAY(BigInteger)))
 _MEETING: Final = text(f"SELECT id FROM meeting_as({_CONFIG}, CAST(:query AS tsquery), :ids)").bindparams(bindparam("ids", type_=Texts()))
-_PASSING: Final = select(ItemRow.id).where(ItemRow.scope == bindparam("scope"), given(ItemRow.id, "ids"))
+_SETTING: Final = "postgres.text_configs has"
 _BAD_EXPRESSION: Final = ("42601", "54000", "54001", "XX000")
 """What a bad expression is to the server: not one at all, too long a word, too deep, or with too many signs at once."""
 
 
-def config_of(connection: Connection, name: str) -> str:
+def config_of(connection: Connection, name: str, *, key: str = "fts.config is") -> str:
     """A text search configuration of the server by its name, as it is written in SQL; whatever is none is told."""
     there = connection.execute(_CONFIGS).all()
     for row in there:
@@ -69,22 +69,22 @@ def config_of(connection: Connection, name: str) -> str:
             return str(row.config)
     names = [row.name for row in there if row.seen]
     near = get_close_matches(name, names, n=3) or [each for each in ("english", "simple") if each in names]
-    raise InvalidInput(f"fts.config is {name!r:.80}: the server has {len(names)} configurations, such as {', '.join(near)}")
+    raise InvalidInput(f"{key} {name!r:.80}: the server has {len(names)} configurations, such as {', '.join(near)}")
 
 
 def add_columns(connection: Connection, names: Sequence[str]) -> None:
     """Give items a column, with an index, of their words as each of these configurations reads them, where they have none."""
     for name in names:
-        config = config_of(connection, name)
+        config = config_of(connection, name, key=_SETTING)
         if len(config.encode()) > MAX_CONFIG:
-            raise InvalidInput(f"postgres.text_configs has {name!r}: the name of one with a column has at most {MAX_CONFIG} bytes")
+            raise InvalidInput(f"{_SETTING} {name!r}: the name of one with a column has at most {MAX_CONFIG} bytes")
         connection.execute(text(f"SELECT add_words({_CONFIG})"), {"config": config})
 
 
 def without_column(connection: Connection, names: Sequence[str]) -> list[str]:
     """Those of the configurations whose words are read from the texts themselves with every search."""
     column = text(f"SELECT words_column({_CONFIG})")
-    return [name for name in names if connection.scalar(column, {"config": config_of(connection, name)}) is None]
+    return [name for name in names if connection.scalar(column, {"config": config_of(connection, name, key=_SETTING)}) is None]
 
 
 def examined(connection: Connection, *, names: Sequence[str], repair: bool) -> Finding:
@@ -111,7 +111,7 @@ class NativeSearch:
 
     def best(self, k: int, *, rank_func: str, min_rank: float | None, where: Filter | None, candidates: int) -> Ranking:
         """The k best. More and more are looked at, until k pass the filter or there are no more."""
-        among = self._listed(where)
+        among = listed(self._connection, ItemRow.seq, self._scope, where)
         levels = self._levels(candidates if among is None else EVERY)
         if not levels or not k:
             return ()
@@ -124,7 +124,7 @@ class NativeSearch:
             checkpoint()
             rows = self._connection.execute(_BEST, asked | {"candidates": looked_at, "n": n}).all()
             found = [Hit(unescaped(row.id), row.score) for row in rows if row.id is not None]
-            hits = self._passing(found, checked)
+            hits = passing(self._connection, found, self._scope, checked)
             if len(hits) < k and len(found) == n:
                 n *= GROWTH
             elif len(hits) < k and rows[0].looked_at >= looked_at:
@@ -181,21 +181,6 @@ class NativeSearch:
         if len(rare) == len(tokens) or len(tokens) == 1:
             return [_joined(rarest_first, "|")]
         return [_joined(rarest_first, "&"), _joined(rare or rarest_first[:1], "|"), _joined(rarest_first, "|")]
-
-    def _listed(self, where: Filter | None) -> list[int] | None:
-        """The versions of the items that pass the filter, where they are few."""
-        if where is None:
-            return None
-        query = select(ItemRow.seq).where(ItemRow.scope == self._scope, holds(where, self._scope, per_row=False))
-        seqs = list(self._connection.scalars(query.limit(LISTED + 1)))
-        return None if len(seqs) > LISTED else seqs
-
-    def _passing(self, hits: list[Hit], where: Filter | None) -> list[Hit]:
-        if where is None:
-            return hits
-        asked = {"scope": self._scope, "ids": [hit.id for hit in hits]}
-        passing = set(self._connection.scalars(_PASSING.where(holds(where, self._scope, per_row=True)), asked))
-        return [hit for hit in hits if hit.id in passing]
 
 
 def _joined(lexemes: Sequence[str], sign: str) -> str:

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, Final
+from functools import lru_cache
+from typing import Any, Final, NamedTuple, TypeAlias
 
 import numpy as np
-from sqlalchemy import ColumnElement, Connection, Float, String, bindparam, cast, literal_column, select, true
+from sqlalchemy import ColumnElement, Connection, Float, String, bindparam, cast, literal_column, select
 from sqlalchemy.sql.selectable import Select
 from sqlalchemy.types import UserDefinedType
 
@@ -17,9 +18,9 @@ from ...model import Hit, Ranking, Space, Vector
 from ..sql.given import given
 from ..sql.schema import ChunkRow, ItemRow, SpaceRow
 from ..sql.where import holds
+from .passing import listed
 from .tables import WordsRow
 
-LISTED: Final = 5_000
 TIE_MARGIN: Final = 4
 GROWTH: Final = 4
 DECIMALS: Final = 6
@@ -29,6 +30,9 @@ INDEXED_DIM: Final = 4_000
 
 _CHUNKS = select(WordsRow.chunks).where(WordsRow.scope == bindparam("scope")).scalar_subquery()
 _STANDING = select(SpaceRow.model, SpaceRow.dim, SpaceRow.chunker, _CHUNKS.label("chunks")).where(SpaceRow.active)
+
+
+Statement: TypeAlias = Select[str, int, float]
 
 
 class VectorSearch:
@@ -46,34 +50,25 @@ class VectorSearch:
         if standing is None:
             return ()
         space = Space(standing.model, standing.dim, standing.chunker)
-        near = _Near(space, unit(vector, space.dim))
-        ids = self._listed()
+        near = _near(space.id, space.dim)
+        asked: dict[str, Any] = {"scope": self._scope, "asked": _written(unit(vector, space.dim))}
+        ids = listed(self._connection, ItemRow.id, self._scope, self._where)
         if ids is not None:
-            return self._best(near.by_row(self._scope, given(ChunkRow.item_id, "ids")), k, {"ids": ids}) or ()
-        passes = self._passes()
+            return self._best(near.by_row.where(given(ChunkRow.item_id, "ids")), k, asked | {"ids": ids}) or ()
         if (standing.chunks or 0) > self._exact_below and space.dim <= INDEXED_DIM:
-            found = self._best(near.by_index(self._scope, passes), k, {})
+            found = self._best(self._filtered(near.by_index), k, asked)
             if found is not None:
                 return found
-        return self._best(near.by_row(self._scope, passes), k, {}, all_of_them=True) or ()
+        return self._best(self._filtered(near.by_row), k, asked, all_of_them=True) or ()
 
-    def _listed(self) -> list[str] | None:
-        """The items that pass the filter, where they are few."""
+    def _filtered(self, statement: Statement) -> Statement:
+        """With the filter as a value looked up for each chunk: a join would not keep the order of the index."""
         if self._where is None:
-            return None
-        query = select(ItemRow.id).where(ItemRow.scope == self._scope, holds(self._where, self._scope, per_row=False))
-        # In so many words: a limit that is not known is taken for a tenth of the rows, and the values of the filter are then not looked at.
-        ids = list(self._connection.scalars(query.limit(literal_column(str(LISTED + 1)))))
-        return None if len(ids) > LISTED else ids
-
-    def _passes(self) -> ColumnElement[bool]:
-        """The filter as a value looked up for each chunk: a join would not keep the order of the index."""
-        if self._where is None:
-            return true()
+            return statement
         own = select(holds(self._where, self._scope, per_row=True)).where(ItemRow.scope == self._scope, ItemRow.id == ChunkRow.item_id)
-        return own.correlate(ChunkRow).scalar_subquery().is_(True)
+        return statement.where(own.correlate(ChunkRow).scalar_subquery().is_(True))
 
-    def _best(self, statement: Select[str, int, float], k: int, parameters: dict[str, Any], *, all_of_them: bool = False) -> Ranking | None:
+    def _best(self, statement: Statement, k: int, parameters: dict[str, Any], *, all_of_them: bool = False) -> Ranking | None:
         """The k best items of the chunks a statement gives; None where an index gave too few of them to be sure."""
         n = k + TIE_MARGIN
         while True:
@@ -82,38 +77,39 @@ class VectorSearch:
             hits = _hits(rows)
             if len(rows) < n:
                 return tuple(hits[:k]) if all_of_them or "ids" in parameters or len(hits) >= k else None
-            if len(hits) >= k and round(_similarity(rows[-1].distance), DECIMALS) < hits[k - 1].score:
+            if len(hits) >= k and round(_similarity(rows[-1][2]), DECIMALS) < hits[k - 1].score:
                 return tuple(hits[:k])
             n *= GROWTH
 
 
-class _Near:
-    """Statements that give the n chunks of a space nearest to a vector, the nearest first."""
+class _Near(NamedTuple):
+    """Statements that give the n chunks of a space nearest to what is asked, the nearest first."""
 
-    def __init__(self, space: Space, vector: Vector) -> None:
-        self._space = space
-        self._asked = "[" + ",".join(map(repr, vector.tolist())) + "]"
+    by_row: Statement
+    by_index: Statement
 
-    def by_row(self, scope: str, passes: ColumnElement[bool]) -> Select[str, int, float]:
-        distance = self._distance("vector").label("distance")
-        chunks = select(ChunkRow.item_id, ChunkRow.ordinal, distance).where(
-            ChunkRow.scope == scope, ChunkRow.space == self._space.id, passes
-        )
-        return chunks.order_by(distance, ChunkRow.item_id, ChunkRow.ordinal).limit(bindparam("n"))
 
-    def by_index(self, scope: str, passes: ColumnElement[bool]) -> Select[str, int, float]:
-        """The index takes the vector as float16, so that the distances are taken again."""
-        # The index is one of this space alone, which the planner has to see.
-        own: ColumnElement[str] = literal_column(f"'{self._space.id}'")
-        near = select(ChunkRow.item_id, ChunkRow.ordinal, self._distance("vector").label("distance"))
-        near = near.where(ChunkRow.scope == scope, ChunkRow.space == own, passes)
-        return near.order_by(self._distance("halfvec")).limit(bindparam("n"))
+@lru_cache(maxsize=16)
+def _near(space: str, dim: int) -> _Near:
+    """Made once for a space: SQLAlchemy takes a millisecond to put one together."""
+    distance = _distance("vector", dim).label("distance")
+    chunks = select(ChunkRow.item_id, ChunkRow.ordinal, distance).where(ChunkRow.scope == bindparam("scope"))
+    by_row = chunks.where(ChunkRow.space == space).order_by(distance, ChunkRow.item_id, ChunkRow.ordinal)
+    # The index is one of this space alone, which the planner has to see. It takes what is asked as float16, hence the other distance.
+    own: ColumnElement[str] = literal_column(f"'{space}'")
+    by_index = chunks.where(ChunkRow.space == own).order_by(_distance("halfvec", dim))
+    return _Near(by_row.limit(bindparam("n")), by_index.limit(bindparam("n")))
 
-    def _distance(self, kind: str) -> ColumnElement[float]:
-        """The negated inner product, which of unit vectors is the negated cosine."""
-        width = f"{kind}({self._space.dim})"
-        asked = bindparam("asked", self._asked, type_=String)
-        return literal_column(f"chunks.vector::{width}", Float).op("<#>", return_type=Float)(cast(asked, _Plain(width)))
+
+def _distance(kind: str, dim: int) -> ColumnElement[float]:
+    """The negated inner product, which of unit vectors is the negated cosine."""
+    width = f"{kind}({dim})"
+    asked = cast(bindparam("asked", type_=String), _Plain(width))
+    return literal_column(f"chunks.vector::{width}", Float).op("<#>", return_type=Float)(asked)
+
+
+def _written(vector: Vector) -> str:
+    return "[" + ",".join(map(repr, vector.tolist())) + "]"
 
 
 class _Plain(UserDefinedType[str]):
@@ -130,10 +126,12 @@ class _Plain(UserDefinedType[str]):
 
 def _hits(rows: Sequence[Any]) -> list[Hit]:
     """Items by their best chunk."""
-    best: dict[str, Hit] = {}
-    for row in sorted(rows, key=lambda row: (row.distance, row.ordinal)):
-        best.setdefault(row.item_id, Hit(row.item_id, round(_similarity(row.distance), DECIMALS), row.ordinal))
-    return sorted(best.values(), key=lambda hit: (-hit.score, hit.id))
+    best: dict[str, tuple[float, int]] = {}
+    for item_id, ordinal, distance in rows:
+        if item_id not in best or (distance, ordinal) < best[item_id]:
+            best[item_id] = (distance, ordinal)
+    hits = [Hit(item_id, round(_similarity(distance), DECIMALS), ordinal) for item_id, (distance, ordinal) in best.items()]
+    return sorted(hits, key=lambda hit: (-hit.score, hit.id))
 
 
 def _similarity(distance: float) -> float:

@@ -10,7 +10,7 @@ from typing import Any, Final
 from sqlalchemy import Connection, text
 
 from ...errors import InvalidInput, StoreError
-from .access import quoted
+from .access import become_owner, quoted
 
 MAX_PARTS: Final = 1_024
 LOCKS_OF_AN_INDEX: Final = 1.1
@@ -20,7 +20,7 @@ which 100 went and 200 did not."""
 
 # A table of scopes is one whose primary key begins with the scope.
 _TABLES = text("""
-  SELECT c.oid, c.relname::text AS name, c.relkind = 'p' AS is_divided, coalesce(part.reloptions, c.reloptions, '{}') AS options,
+  SELECT c.oid, c.relname::text AS name, coalesce(part.reloptions, c.reloptions, '{}') AS options,
     (SELECT count(*) FROM pg_index i WHERE i.indrelid = c.oid) AS indexes
   FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace AND n.nspname = :namespace
   JOIN pg_index k ON k.indrelid = c.oid AND k.indisprimary
@@ -65,6 +65,7 @@ def partition(connection: Connection, namespace: str, parts: int, *, report: Cal
     if not 1 <= parts <= MAX_PARTS:
         raise InvalidInput(f"--parts is {parts}: give 1 to {MAX_PARTS}")
     home = quoted(namespace)
+    become_owner(connection, namespace)
     found = connection.execute(_TABLES, {"namespace": namespace}).all()
     _check_locks(connection, parts, sum(LOCKS_OF_A_TABLE + LOCKS_OF_AN_INDEX * table.indexes for table in found))
     connection.exec_driver_sql(f"LOCK TABLE {', '.join(f'{home}.{quoted(table.name)}' for table in found)} IN ACCESS EXCLUSIVE MODE")

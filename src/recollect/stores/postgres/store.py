@@ -10,7 +10,7 @@ from typing import NamedTuple, TypeVar
 
 from sqlalchemy import Connection, func, select, text
 
-from ...errors import NotFound, StoreBusy, StoreError, StoreFull, StoreReadOnly, StoreTooNew, StoreUnreachable
+from ...errors import InvalidInput, NotFound, RecollectError, StoreBusy, StoreError, StoreFull, StoreReadOnly, StoreTooNew, StoreUnreachable
 from ...filters import Filter
 from ...model import Batch, Finding, Passages, Ranking, Retrieval, Space, StoreStatus, Vector, Visit, Written
 from ...settings import CacheSettings, PostgresSettings
@@ -21,6 +21,7 @@ from ..sql.reading import SqlReading
 from ..sql.schema import ScopeRow
 from ..sql.types import Exact, escaped
 from ..sql.write import active_space
+from ..windows import only_ranks
 from .database import Database
 from .doctor import examine
 from .facets import known_fields
@@ -79,10 +80,12 @@ class PostgresStore(SqlReading):
         """Let go of the connections."""
         if self._db.closed:
             return
-        if self._ready and self._cache.has_unwritten:
-            with suppress(StoreError):
-                await self._write_cache("", self._cache.write)
-        await self._db.close()
+        try:
+            if self._ready and self._cache.has_unwritten:
+                with suppress(RecollectError):
+                    await self._write_cache("", self._cache.write)
+        finally:
+            await self._db.close()
 
     # Opening: nothing is connected before it is used.
 
@@ -99,7 +102,10 @@ class PostgresStore(SqlReading):
         revision = await self._db.read_unscoped(partial(revision_of, namespace=namespace))
         if revision is None:
             if not self._create:
-                raise NotFound(f"there is no store in {self.url}: make one with `recollect index PATH`, or with `recollect db migrate`")
+                schema = "" if namespace == PostgresSettings().namespace else f", schema {namespace!r}"
+                raise NotFound(
+                    f"there is no store in {self.url}{schema}: make one with `recollect index PATH`, or with `recollect db migrate`"
+                )
             await self._migrate()
         elif revision > REVISION:
             raise StoreTooNew(f"{self.url} has tables of revision {revision}, this Recollect reads up to {REVISION}: install a newer one")
@@ -131,6 +137,8 @@ class PostgresStore(SqlReading):
 
     async def _within(self, scope: str) -> Database:
         """The database, for a role that may see the scope: row security would show it as empty."""
+        if not scope:
+            raise InvalidInput("the scope is '': name a scope")
         db = await self._opened()
         if self._bound_to is not None and scope not in self._bound_to:
             if not await db.read(scope, lambda connection: connection.scalar(select(func.may_see(escaped(scope))))):
@@ -212,8 +220,8 @@ class PostgresStore(SqlReading):
 
     # Reading.
 
-    async def _read(self, scope: str, function: Callable[[Connection], R]) -> R:
-        return await (await self._within(scope)).read(scope, function)
+    async def _read(self, scope: str, function: Callable[[Connection], R], *, steady: bool = False) -> R:
+        return await (await self._within(scope)).read(scope, function, steady=steady)
 
     async def _read_page(self, scope: str, function: Callable[[Connection], R]) -> R:
         return await (await self._within(scope)).change(scope, function)  # A cursor lives in a transaction.
@@ -226,7 +234,9 @@ class PostgresStore(SqlReading):
 
     async def search_text(self, scope: str, query: Node, *, k: int, where: Filter | None = None) -> Ranking:
         candidates = self._options.text_candidates
-        return await self._read(scope, lambda connection: WordSearch(connection, scope, where, candidates).best(query, k))
+        # What one statement lists by its version another one ranks, which must not be a newer version by then.
+        steady = where is not None or not only_ranks(query)
+        return await self._read(scope, lambda connection: WordSearch(connection, scope, where, candidates).best(query, k), steady=steady)
 
     @property
     def text_config(self) -> str:
@@ -240,7 +250,7 @@ class PostgresStore(SqlReading):
         def search(connection: Connection) -> Ranking:
             return NativeSearch(connection, scope, query).best(k, rank_func=rank_func, min_rank=min_rank, where=where, candidates=few)
 
-        return await self._read(scope, search)
+        return await self._read(scope, search, steady=where is not None)
 
     async def meeting_native(self, scope: str, query: NativeQuery, ids: Sequence[str]) -> set[str]:
         return await self._read(scope, lambda connection: NativeSearch(connection, scope, query).meeting(ids))

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from itertools import accumulate
 from math import log
 from typing import Any, Final, TypeAlias
 
-from sqlalchemy import BigInteger, Connection, Float, bindparam, literal_column, select, text
+from sqlalchemy import BigInteger, Connection, Float, bindparam, text
 from sqlalchemy.dialects.postgresql import ARRAY
 from sqlalchemy.sql.selectable import TextualSelect
 
@@ -16,15 +17,13 @@ from ...cancellation import checkpoint
 from ...filters import Filter
 from ...model import Hit, Ranking
 from ...textquery import Boolean, Node, Phrase, Prefix, Term
-from ..sql.given import Texts, given
+from ..sql.given import Texts
 from ..sql.schema import ItemRow
 from ..sql.types import Exact
-from ..sql.where import holds
 from ..windows import only_ranks
+from .passing import listed, passing
 from .words import PHRASE_TERMS, lexeme, rough
 
-LISTED: Final = 5_000
-"""Matches of a filter up to which just these are searched; beyond, the best are found and then checked."""
 RANKED_FOR_EACH: Final = 2
 KEPT: Final = 200
 """Items that are ranked exactly, for each that is asked for and at least. Of the first hundred of 5,183 abstracts 99.8 % are those of the
@@ -33,7 +32,7 @@ TIE_MARGIN: Final = 4
 GROWTH: Final = 4
 DECIMALS: Final = 6
 MATCHING: Final = 20_000
-"""Items for which an expression holds that are ranked."""
+"""Items for which an expression holds that are ranked, where k of them pass the filter."""
 EVERY: Final = 1_000_000_000
 
 # Sub-queries where a join would do: they are always looked up in the index, whatever the planner takes the tables to be like.
@@ -69,7 +68,6 @@ _TYPES = (
     bindparam("mean", type_=Float),
 )
 RANKED, RANKED_ALL = (text(statement).bindparams(*_TYPES).columns(id=Exact()) for statement in (_RANKED, _RANKED_ALL))
-_PASSING = select(ItemRow.id).where(ItemRow.scope == bindparam("scope"), given(ItemRow.id, "ids"))
 
 
 @dataclass(frozen=True, slots=True)
@@ -122,24 +120,19 @@ class WordSearch:
         if words is None or not k:
             return ()
         ranked = Ranked(words, query)
-        among = self._listed()
+        among = listed(self._connection, ItemRow.seq, self._scope, self._where)
         if only_ranks(query):
             return self._best(ranked, k, among) if ranked.singles else ()
         expression = Expression.of(query, words)
         if expression is None:
             return ()
-        parameters = expression.parameters | {"candidates": MATCHING if among is None else EVERY, "among": among}
-        matching = list(self._connection.scalars(_MATCHING, parameters))
-        return self._best(ranked, k, matching, statement=RANKED_ALL, checked=among is not None) if matching else ()
-
-    def _listed(self) -> list[int] | None:
-        """The versions of the items that pass the filter, where they are few."""
-        if self._where is None:
-            return None
-        query = select(ItemRow.seq).where(ItemRow.scope == self._scope, holds(self._where, self._scope, per_row=False))
-        # In so many words: a limit that is not known is taken for a tenth of the rows, and the values of the filter are then not looked at.
-        seqs = list(self._connection.scalars(query.limit(literal_column(str(LISTED + 1)))))
-        return None if len(seqs) > LISTED else seqs
+        most = MATCHING if among is None else EVERY
+        while True:
+            matching = list(self._connection.scalars(_MATCHING, expression.parameters | {"candidates": most, "among": among}))
+            found = self._best(ranked, k, matching, statement=RANKED_ALL, checked=among is not None) if matching else ()
+            if len(found) >= k or len(matching) < most:
+                return found
+            most *= GROWTH
 
     def _best(
         self, ranked: Ranked, k: int, among: list[int] | None, *, statement: TextualSelect = RANKED, checked: bool | None = None
@@ -148,11 +141,12 @@ class WordSearch:
         where = None if (among is not None if checked is None else checked) else self._where
         candidates = self._candidates if among is None else EVERY
         n = (k if where is None else GROWTH * k) + TIE_MARGIN
+        with_common = False
         while True:
             checkpoint()
             kept = max(KEPT, RANKED_FOR_EACH * n)
             bounds = {"scope": self._scope, "candidates": candidates, "kept": kept, "n": n, "among": among}
-            rows = self._connection.execute(statement, ranked.parameters(candidates) | bounds).all()
+            rows = self._connection.execute(statement, ranked.parameters(candidates, with_common=with_common) | bounds).all()
             hits = self._hits(rows, ranked.flat, where)
             looked_at = max((row.looked_at or 0 for row in rows), default=0)
             complete = len(rows) < n
@@ -160,16 +154,14 @@ class WordSearch:
                 n *= GROWTH
             elif complete and len(hits) < k and looked_at >= candidates:
                 candidates *= GROWTH
+            elif complete and len(hits) < k and not with_common and ranked.common(candidates):
+                with_common = True
             else:
                 return tuple(hits[:k])
 
     def _hits(self, rows: Sequence[Any], flat: float, where: Filter | None) -> list[Hit]:
-        hits = [Hit(row.id, round(row.score + flat, DECIMALS)) for row in rows if row.id is not None]
-        if where is not None:
-            asked = {"scope": self._scope, "ids": [hit.id for hit in hits]}
-            passing = set(self._connection.scalars(_PASSING.where(holds(where, self._scope, per_row=True)), asked))
-            hits = [hit for hit in hits if hit.id in passing]
-        return sorted(hits, key=lambda hit: (-hit.score, hit.id))
+        hits = [Hit(item_id, round(score + flat, DECIMALS)) for item_id, score, _ in rows if item_id is not None]
+        return sorted(passing(self._connection, hits, self._scope, where), key=lambda hit: (-hit.score, hit.id))
 
 
 class Ranked:
@@ -185,23 +177,22 @@ class Ranked:
         self.flat = float(sum(isinstance(leaf, Prefix) for leaf in leaves))
         """What every item has that is found by the beginnings of words."""
 
-    def parameters(self, candidates: int) -> dict[str, Any]:
-        """The windows that are looked at have one of the rarest words; a word that is common beside others counts where they are."""
-        words = self._words
-        rare: list[str] = []
-        seen = 0
-        for term in self.singles:
-            seen += words.having[term]
-            if rare and seen > candidates:
-                break
-            rare.append(term)
-        common = self.singles[len(rare) :]
+    def common(self, candidates: int) -> list[str]:
+        """The words that would make more windows than so many; the rarest is none of them."""
+        windows = accumulate(self._words.having[term] for term in self.singles)
+        return [term for at, (term, so_far) in enumerate(zip(self.singles, windows, strict=True)) if at and so_far > candidates]
+
+    def parameters(self, candidates: int, *, with_common: bool) -> dict[str, Any]:
+        """The windows that are looked at have one of the rarest words; a word that is common beside others counts where they are, and with
+        common words also elsewhere, after those."""
+        words, common = self._words, self.common(candidates)
+        rare = self.singles[: len(self.singles) - len(common)]
         wanted = words.any_of(rare) if rare else None
         # Where even the rarest word is too common, those come first that have another one too.
         both = len(rare) == 1 and bool(common) and words.having[rare[0]] > candidates
         return {
             "wanted": f"{wanted} & ({words.any_of(common)})" if both else wanted,
-            "otherwise": wanted if both else None,
+            "otherwise": wanted if both else words.any_of(common) if with_common and common else None,
             "rough": rough(dict(zip(self.singles, self._weights, strict=True))),
             "singles": [words.quoted(term) for term in self.singles],
             "weights": self._weights,

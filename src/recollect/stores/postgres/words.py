@@ -19,15 +19,14 @@ from ..windows import MAX_REPEATED, TITLE_WEIGHT, WINDOW_TERMS
 
 PHRASE_TERMS: Final = 32
 """The longest phrase that is looked for as a whole in one window, which has so many of the words that follow it, less one."""
-MAX_PLACE: Final = 16_383
 MAX_PLACES: Final = 255
-"""What Postgres keeps of a word: its place up to this one, and so many places."""
+"""Of a word, that Postgres keeps. It counts places up to 16,383, and a window has no more than 4,200."""
 MAX_HEADING: Final = 1_000
 """Words of a title, and of a path, that are in a window: with those of the text a megabyte at most. What is beyond is taken for text."""
 MAX_WORDS_BYTES: Final = 900_000
 """Of the words of one tsvector, which may have a megabyte."""
-OWN, FOLLOWING = 3 << 14, 0
-"""The weights A and D: what is a window's own, and what only goes on after it."""
+OWN: Final = 3 << 14
+"""The weight A, of what is a window's own. What only goes on after it has D, which is 0."""
 K1: Final = 1.2
 B: Final = 0.75
 IMPACTS: Final = 1_000_000_000
@@ -137,28 +136,20 @@ def _placed(prefix: bytes, places: Mapping[str, list[int]], after: Sequence[str]
     following: dict[str, list[int]] = {}
     for place, term in enumerate(after, last):
         following.setdefault(term, []).append(place)
-    sent = _sender if last + len(after) <= MAX_PLACE else _clamped
     found: list[bytes] = []
     for term, own in places.items():
-        found += (prefix, _sent(term), sent(own, following.pop(term, ()) if following else ()))
+        found += (prefix, _sent(term), _sent_places(own, following.pop(term, ()) if following else ()))
     for term, others in following.items():
-        found += (prefix, _sent(term), sent((), others))
+        found += (prefix, _sent(term), _sent_places((), others))
     return pack(">i", len(found) // 3) + b"".join(found)
 
 
 _STRUCTS: Final = [Struct(f">H{count}H") for count in range(MAX_PLACES + 1)]
 
 
-def _sender(own: Sequence[int], following: Sequence[int]) -> bytes:
+def _sent_places(own: Sequence[int], following: Sequence[int]) -> bytes:
     """The number of a word's places, and these with their weights."""
     kept = [*[place | OWN for place in own], *following][:MAX_PLACES]
-    return _STRUCTS[len(kept)].pack(len(kept), *kept)
-
-
-def _clamped(own: Sequence[int], following: Sequence[int]) -> bytes:
-    """The same where places go beyond the last that has a number: those have that one, once."""
-    weights = {min(place, MAX_PLACE): FOLLOWING for place in following} | {min(place, MAX_PLACE): OWN for place in own}
-    kept = [place | weights[place] for place in sorted(weights)][:MAX_PLACES]
     return _STRUCTS[len(kept)].pack(len(kept), *kept)
 
 

@@ -195,7 +195,6 @@ def _shrink(connection: Connection, max_bytes: int) -> None:
         return
     last = 0
     with connection.execute(_LEAST_RECENT) as entries:
-        while excess > 0:
-            last, size = next(entries)
-            excess -= size
+        while excess > 0 and (entry := entries.fetchone()):
+            last, excess = entry.used, excess - entry.bytes
     connection.execute(delete(CacheRow).where(CacheRow.used <= last))

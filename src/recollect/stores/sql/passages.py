@@ -122,14 +122,9 @@ def _passages_of_contents(connection: Connection, scope: str, content_hashes: Se
         .where(ItemRow.scope == scope, ItemRow.content_hash.in_(content_hashes))
         .group_by(ItemRow.content_hash)
     )
-    owners: dict[str, str] = dict(connection.execute(query).all())
-    found = connection.execute(
-        select(*PASSAGE_COLUMNS)
-        .where(ChunkRow.scope == scope, ChunkRow.space == space.id, ChunkRow.item_id.in_(list(owners.values())))
-        .order_by(ChunkRow.item_id, ChunkRow.ordinal)
-    )
-    by_item = passages_by_item(found.all())
-    return {content_hash: by_item[owner] for content_hash, owner in owners.items()}
+    contents = {owner: content_hash for content_hash, owner in connection.execute(query)}
+    # An owner may have another content by now, or be gone.
+    return {contents[owner]: found for owner, found in passages_of(connection, scope, list(contents), space, contents).items()}
 
 
 def without_passages(connection: Connection, scope: str, space: Space, limit: int) -> list[Stored]:

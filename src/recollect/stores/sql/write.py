@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
-from sqlalchemy import Connection, delete, func, insert, select, update
+from sqlalchemy import Connection, bindparam, delete, func, insert, select, update
 from sqlalchemy.dialects import postgresql, sqlite
 from sqlalchemy.orm import DeclarativeBase
 
@@ -123,10 +123,10 @@ class Writer:
         }
 
     def _restamp(self, entries: Iterable[Entry]) -> None:
-        for entry in entries:
-            self._connection.execute(
-                update(ItemRow).where(ItemRow.scope == self._scope, ItemRow.id == entry.item.id).values(stamp=entry.item.stamp)
-            )
+        stamps = [{"of_item": entry.item.id, "now": entry.item.stamp} for entry in entries]
+        if stamps:
+            own = update(ItemRow).where(ItemRow.scope == self._scope, ItemRow.id == bindparam("of_item"))
+            self._connection.execute(own.values(stamp=bindparam("now")), stamps)
 
     def _next(self) -> int:
         self._change += 1
@@ -180,12 +180,15 @@ class Writer:
             raise InvalidInput(f"{self._space.model!r} is the space in use: write the items with their passages instead")
         self._keep_space(active=False)
         present = self._present(list(passages))
+        chunks: dict[str, list[dict[str, Any]]] = {}
         for item_id, found in passages.items():
             refuse_misfits(item_id, found, self._space)
             if item_id in present and contents.get(item_id, present[item_id].content_hash) == present[item_id].content_hash:
-                own = (ChunkRow.scope == self._scope, ChunkRow.space == self._space.id, ChunkRow.item_id == item_id)
-                self._connection.execute(delete(ChunkRow).where(*own))
-                self._put(ChunkRow, chunk_rows(self._scope, item_id, self._space, found))
+                chunks[item_id] = chunk_rows(self._scope, item_id, self._space, found)
+        for page in pages(list(chunks)):
+            own = (ChunkRow.scope == self._scope, ChunkRow.space == self._space.id, ChunkRow.item_id.in_(page))
+            self._connection.execute(delete(ChunkRow).where(*own))
+        self._put(ChunkRow, [row for own_rows in chunks.values() for row in own_rows])
 
     def check_complete(self) -> None:
         """Refuse a space that some item has no passages in yet."""

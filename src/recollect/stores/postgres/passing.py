@@ -1,0 +1,40 @@
+"""What passes a filter: all of it where that is little, or those of some items that were found."""
+
+from __future__ import annotations
+
+from typing import Final, TypeVar
+
+from sqlalchemy import Connection, bindparam, literal_column, select
+from sqlalchemy.orm import InstrumentedAttribute
+
+from ...filters import Filter
+from ...model import Hit
+from ..sql.given import given
+from ..sql.schema import ItemRow
+from ..sql.where import holds
+
+LISTED: Final = 5_000
+"""Matches of a filter up to which just these are searched; beyond, the best are found and then checked."""
+
+T = TypeVar("T")
+
+_PASSING = select(ItemRow.id).where(ItemRow.scope == bindparam("scope"), given(ItemRow.id, "ids"))
+
+
+def listed(connection: Connection, column: InstrumentedAttribute[T], scope: str, where: Filter | None) -> list[T] | None:
+    """The items that pass the filter, by this column, where they are few."""
+    if where is None:
+        return None
+    query = select(column).where(ItemRow.scope == scope, holds(where, scope, per_row=False))
+    # In so many words: a limit that is not known is taken for a tenth of the rows, and the values of the filter are then not looked at.
+    found = list(connection.scalars(query.limit(literal_column(str(LISTED + 1)))))
+    return None if len(found) > LISTED else found
+
+
+def passing(connection: Connection, hits: list[Hit], scope: str, where: Filter | None) -> list[Hit]:
+    """Those of the hits that pass the filter."""
+    if where is None:
+        return hits
+    asked = {"scope": scope, "ids": [hit.id for hit in hits]}
+    found = set(connection.scalars(_PASSING.where(holds(where, scope, per_row=True)), asked))
+    return [hit for hit in hits if hit.id in found]
