@@ -19,6 +19,10 @@ def _listed(where: dict[str, Any]) -> Select[Any]:
     return select(ItemRow.id).where(ItemRow.scope == "s", holds(parse(where), "s", per_row=False))
 
 
+def _checked(where: dict[str, Any]) -> Select[Any]:
+    return select(ItemRow.id).where(ItemRow.scope == "s", holds(parse(where), "s", per_row=True))
+
+
 GIVEN = {"scope": "s", "ids": ["a", "b"], "recipe": "r", "space": None}
 
 LOOK_UPS: dict[str, tuple[Executable, str]] = {
@@ -31,6 +35,8 @@ LOOK_UPS: dict[str, tuple[Executable, str]] = {
         _listed({"owner": {"prefix": "a"}}),
         "fields_by_value (scope=? AND name=? AND type=? AND text>? AND text<?)",
     ),
+    "the metadata of an item at hand": (_checked({"owner": "a"}), "sqlite_autoindex_fields_1 (scope=? AND item_id=?)"),
+    "what an item at hand must not have": (_checked({"NOT": {"owner": "a"}}), "sqlite_autoindex_fields_1 (scope=? AND item_id=?)"),
     "a kind": (_listed({"kind": ["a", "b"]}), "items_by_kind (scope=? AND kind=?)"),
 }
 
