@@ -221,3 +221,16 @@ def partitioned(postgres: Postgres) -> Iterator[str]:
     with postgres.database() as url:
         finished(divided(url))
         yield urlsplit(url).path[1:]
+
+
+@pytest.fixture
+def url(postgres: Postgres) -> Iterator[str]:
+    """Of a fresh database with a store in it, for its owner."""
+    with postgres.database() as url:
+        yield url
+
+
+@pytest.fixture
+def admin(postgres: Postgres, url: str) -> str:
+    """Of the same database, for the administrator."""
+    return postgres.superuser(url)

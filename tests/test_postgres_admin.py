@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -34,12 +34,6 @@ COLUMNS = text("""
 """)
 OLDER = PostgresSettings(namespace="older", pool_size=2)
 VERSIONS = sorted(path.stem[1:5] for path in (Path(words_again.__file__).parent / "migrations" / "versions").glob("r*.py"))
-
-
-@pytest.fixture
-def url(postgres: Postgres) -> Iterator[str]:
-    with postgres.database() as url:
-        yield url
 
 
 async def asked(url: str, work: Callable[[Connection], Any]) -> Any:

@@ -7,7 +7,7 @@ import gc
 import random
 import socket
 import threading
-from collections.abc import AsyncIterator, Callable, Coroutine, Iterator
+from collections.abc import AsyncIterator, Callable, Coroutine
 from contextlib import asynccontextmanager
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
@@ -31,7 +31,7 @@ from recollect.stores.postgres.store import PostgresStore
 from recollect.textquery import Boolean, Term
 
 if TYPE_CHECKING:
-    from conftest import Postgres
+    pass
 
 asyncpg = pytest.importorskip("asyncpg")
 
@@ -97,17 +97,6 @@ async def all_given_back(store: PostgresStore) -> None:
     async with asyncio.timeout(PATIENCE_S):
         while store._db.pool.in_use:
             await asyncio.sleep(0.01)
-
-
-@pytest.fixture
-def url(postgres: Postgres) -> Iterator[str]:
-    with postgres.database() as url:
-        yield url
-
-
-@pytest.fixture
-def admin(postgres: Postgres, url: str) -> str:
-    return postgres.superuser(url)
 
 
 def noise(work: Callable[[], Coroutine[Any, Any, None]]) -> list[str]:

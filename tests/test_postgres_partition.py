@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Callable, Iterator
+from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from functools import partial
 from typing import Any
@@ -27,12 +27,6 @@ Run = Callable[..., tuple[int, str, str]]
 SCOPES = [f"tenant-{number}" for number in range(9)]
 TABLES = ["chunk_cache", "chunks", "edges", "fields", "items", "retrievals", "retrieved", "scopes", "terms", "windows", "words"]
 OPTIONS = PostgresSettings(pool_size=2, exact_below=0)
-
-
-@pytest.fixture
-def url(postgres: Postgres) -> Iterator[str]:
-    with postgres.database() as url:
-        yield url
 
 
 @asynccontextmanager

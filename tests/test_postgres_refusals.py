@@ -29,17 +29,6 @@ if TYPE_CHECKING:
 asyncpg = pytest.importorskip("asyncpg")
 
 
-@pytest.fixture
-def url(postgres: Postgres) -> Iterator[str]:
-    with postgres.database() as url:
-        yield url
-
-
-@pytest.fixture
-def admin(postgres: Postgres, url: str) -> str:
-    return postgres.superuser(url)
-
-
 @pytest.fixture(scope="module")
 def server(postgres: Postgres) -> Iterator[LocalPostgres]:
     """A server of our own, to be told what it allows."""

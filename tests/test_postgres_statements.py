@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
+from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from dataclasses import replace
 from functools import partial
@@ -13,7 +13,6 @@ import pytest
 from sqlalchemy import event
 from sqlalchemy.util import await_only
 
-from conftest import Postgres
 from recollect.filters import parse
 from recollect.model import Entry
 from recollect.settings import CacheSettings, PostgresSettings
@@ -22,12 +21,6 @@ from recollect.testing.cases import NEXT_SPACE, OTHER, SCOPE, SPACE, WHEN, direc
 from recollect.textquery import NativeQuery, Phrase, Term
 
 OPTIONS = PostgresSettings(pool_size=2)
-
-
-@pytest.fixture
-def url(postgres: Postgres) -> Iterator[str]:
-    with postgres.database() as url:
-        yield url
 
 
 @asynccontextmanager

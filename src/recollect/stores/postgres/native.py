@@ -20,8 +20,8 @@ from ..sql.given import Texts
 from ..sql.schema import ItemRow
 from ..sql.types import escaped, unescaped
 from ..windows import TITLE_WEIGHT
-from .passing import listed, passing
-from .text import EVERY, GROWTH, standing
+from .passing import GROWTH, listed, passing
+from .text import EVERY, standing
 
 MAX_CHARS: Final = 16_384
 """Characters of a question that are read, as everywhere."""

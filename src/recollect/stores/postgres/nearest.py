@@ -18,12 +18,9 @@ from ...model import Hit, Ranking, Space, Vector
 from ..sql.given import given
 from ..sql.schema import ChunkRow, ItemRow, SpaceRow
 from ..sql.where import holds
-from .passing import listed
+from .passing import DECIMALS, GROWTH, TIE_MARGIN, listed
 from .tables import WordsRow
 
-TIE_MARGIN: Final = 4
-GROWTH: Final = 4
-DECIMALS: Final = 6
 INDEXED_DIM: Final = 4_000
 """The widest vectors that pgvector's index takes as halfvec."""
 

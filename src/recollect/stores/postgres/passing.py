@@ -13,6 +13,12 @@ from ..sql.given import given
 from ..sql.schema import ItemRow
 from ..sql.where import holds
 
+TIE_MARGIN: Final = 4
+"""Hits asked for beyond k, so that equal scores at the end are cut by id without asking again."""
+GROWTH: Final = 4
+"""So many times more are asked for where too few pass."""
+DECIMALS: Final = 6
+"""Scores are rounded here, so that the last bits of a sum never decide an order."""
 LISTED: Final = 5_000
 """Matches of a filter up to which just these are searched; beyond, the best are found and then checked."""
 

@@ -21,16 +21,13 @@ from ..sql.given import Texts
 from ..sql.schema import ItemRow
 from ..sql.types import Exact
 from ..windows import only_ranks
-from .passing import listed, passing
+from .passing import DECIMALS, GROWTH, TIE_MARGIN, listed, passing
 from .words import PHRASE_TERMS, lexeme, rough
 
 RANKED_FOR_EACH: Final = 2
 KEPT: Final = 200
 """Items that are ranked exactly, for each that is asked for and at least. Of the first hundred of 5,183 abstracts 99.8 % are those of the
 embedded store, and the first ten always, in the same order."""
-TIE_MARGIN: Final = 4
-GROWTH: Final = 4
-DECIMALS: Final = 6
 MATCHING: Final = 20_000
 """Items for which an expression holds that are ranked, where k of them pass the filter."""
 EVERY: Final = 1_000_000_000

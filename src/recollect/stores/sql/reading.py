@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from datetime import datetime
 from functools import partial
@@ -22,12 +23,12 @@ PAGE = 500
 """Items read at once by a scan, at most."""
 
 
-class SqlReading:
+class SqlReading(ABC):
     """Reads by connections that a store opens in its own way, and bound to a scope where it can bind them."""
 
+    @abstractmethod
     async def _read(self, scope: str, function: Callable[[Connection], R]) -> R:
         """What the function reads of a scope."""
-        raise NotImplementedError
 
     async def _read_of(self, scope: str, items: int, function: Callable[[Connection], R]) -> R:
         """The same, of so many items that are looked up by key."""

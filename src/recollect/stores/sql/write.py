@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
@@ -45,7 +46,7 @@ class Present(NamedTuple):
     content_hash: str
 
 
-class Writer:
+class Writer(ABC):
     """Changes one scope within the connection's transaction. What differs between databases is in the methods at its end."""
 
     OF_A_SCOPE: tuple[type[Any], ...] = (*OF_AN_ITEM, CacheRow, FoundRow, RetrievalRow, EdgeRow, ItemRow, ScopeRow)
@@ -223,17 +224,17 @@ class Writer:
 
     # What differs between databases.
 
+    @abstractmethod
     def _last_change(self) -> int:
         """The number that the next version of an item comes after."""
-        raise NotImplementedError
 
+    @abstractmethod
     def _record_change(self) -> None:
         """Keep the last number that was given."""
-        raise NotImplementedError
 
+    @abstractmethod
     def _let_go(self, dead: Mapping[str, int], successors: Mapping[str, int]) -> None:
         """Told before versions of items go."""
-        raise NotImplementedError
 
     def _put(self, table: type[DeclarativeBase], found: Sequence[dict[str, Any]]) -> None:
         """Add rows."""
