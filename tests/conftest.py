@@ -46,7 +46,9 @@ POSTGRES = {
 VARIANTS = ("sqlite-binary", "sqlite-hnsw", "postgres-hnsw")
 """These differ in how vectors are searched and in nothing else, so only laws about that are asked of them."""
 
-ASKED_OF_PARTITIONED = tuple(f"recollect.testing.{name}" for name in ("isolation", "nearness", "retrievals", "spaces", "walking"))
+ASKED_OF_PARTITIONED = tuple(
+    f"recollect.testing.{name}" for name in ("isolation", "nearness", "outlines", "retrievals", "spaces", "walking")
+)
 
 ASKED_OF_VARIANTS = ("recollect.testing.filtering", "recollect.testing.nearness", "recollect.testing.twin")
 

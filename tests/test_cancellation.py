@@ -23,7 +23,6 @@ from recollect.analysis import query_terms, spans, terms, unspaced_runs, words
 from recollect.cancellation import Cancellation, checkpoint, current, in_pool, in_thread, shielded, stoppable, under, within
 from recollect.errors import Cancelled
 from recollect.evidence import boundaries, formats
-from recollect.evidence.blocks import outline
 from recollect.evidence.boundaries import line_starts, paragraph_starts, sentence_cuts
 from recollect.evidence.chunkers import ChunkerRegistry, ChunkSettings, Piece, Ruler, Splitter, chunk
 from recollect.matching import holds
@@ -34,6 +33,7 @@ from recollect.stores.sqlite.database import Database
 from recollect.stores.sqlite.derived import ScopeIndexes
 from recollect.stores.sqlite.lock import WriterLock
 from recollect.stores.sqlite.store import SqliteStore
+from recollect.syntax.blocks import outline
 from recollect.textquery import Phrase, Prefix, Term
 
 NOW = datetime(2024, 1, 1, tzinfo=UTC)

@@ -512,8 +512,8 @@ def test_the_recipe_names_everything_that_changes_chunks() -> None:
 
 
 def test_recipes_that_stores_are_named_by_stay_as_they_are() -> None:
-    assert chunker_id(ChunkSettings(200)) == "auto-2/max=200/overlap=0"
-    assert chunker_id(ChunkSettings(64, 8, "prose")) == "prose-2/max=64/overlap=8"
+    assert chunker_id(ChunkSettings(200)) == "auto-3/max=200/overlap=0"
+    assert chunker_id(ChunkSettings(64, 8, "prose")) == "prose-3/max=64/overlap=8"
 
 
 @pytest.mark.parametrize("bad", [(0, 0, "auto"), (10, 6, "auto"), (10, -1, "auto")])

@@ -209,7 +209,7 @@ def test_search_shows_rank_title_place_and_snippet(notes: Path, run: Run) -> Non
 def test_search_json_has_every_field_and_no_timings(notes: Path, run: Run) -> None:
     run("index", "notes")
     answer = loads_once(run("search", "cat", "--json")[1])
-    assert list(answer) == ["query", "candidates", "evidence", "facets"]
+    assert list(answer) == ["query", "candidates", "evidence", "facets", "routing"]
     assert answer["query"] == "cat"
     assert list(answer["candidates"][0]) == list(CandidateItem.model_fields)
     assert "stats" in loads_once(run("search", "cat", "--json", "--debug")[1])

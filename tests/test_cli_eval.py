@@ -15,7 +15,7 @@ from typing import Any
 import pytest
 
 from recollect.evaluate import Evaluation
-from recollect.library import IndexReport
+from recollect.ingest.report import IndexReport
 from recollect.surfaces.scores import evaluation_text
 from recollect.surfaces.terminal import Look
 

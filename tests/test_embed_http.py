@@ -10,10 +10,10 @@ import threading
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from email.utils import format_datetime
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -22,12 +22,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+import scripted as http
 from recollect.cancellation import Cancellation, current, in_thread
 from recollect.embed import HttpEmbedder, HttpLimits, open_embedder
 from recollect.embed.answers import read_vectors, retry_after_s
 from recollect.embed.granite import bundled_tokens
 from recollect.embed.http import batches
 from recollect.errors import Cancelled, EmbedderError, InvalidInput
+from scripted import Reply
 
 KEY = "sk-very-secret-0123"
 TOKENS = bundled_tokens()
@@ -37,74 +39,15 @@ def vector_of(text: str) -> list[float]:
     return [float(len(text)) + 1.0, float(sum(map(ord, text)) % 97), 2.0]
 
 
-@dataclass
-class Reply:
-    """One scripted answer; a body of None is the right answer to what was asked."""
-
-    status: int = 200
-    body: object = None
-    headers: dict[str, str] = field(default_factory=dict)
-    delay_s: float = 0.0
-    reverse: bool = False
+def right(asked: dict[str, Any]) -> object:
+    return {"data": [{"index": place, "embedding": vector_of(text)} for place, text in enumerate(asked["input"])]}
 
 
-@dataclass
-class Scripted:
-    """A server that gives its replies in turn, then right answers, and remembers what it was asked."""
-
-    url: str
-    replies: list[Reply]
-    asked: list[dict[str, Any]] = field(default_factory=list)
-    paths: list[str] = field(default_factory=list)
-    keys: list[str | None] = field(default_factory=list)
-    released: threading.Event = field(default_factory=threading.Event)
-    when_asked: Callable[[int], None] = lambda count: None
-
-    def wait_for(self, count: int) -> None:
-        """Wait until it was asked so often."""
-        while len(self.asked) < count:
-            self.released.wait(0.01)
-
-    def answer(self, reply: Reply, asked: dict[str, Any]) -> bytes:
-        if reply.body is not None:
-            return reply.body if isinstance(reply.body, bytes) else json.dumps(reply.body).encode()
-        data = [{"index": place, "embedding": vector_of(text)} for place, text in enumerate(asked["input"])]
-        return json.dumps({"data": data[::-1] if reply.reverse else data}).encode()
+def backwards(asked: dict[str, Any]) -> object:
+    return {"data": [{"index": place, "embedding": vector_of(text)} for place, text in enumerate(asked["input"])][::-1]}
 
 
-@contextmanager
-def scripted(*replies: Reply) -> Iterator[Scripted]:
-    class Handler(BaseHTTPRequestHandler):
-        def do_POST(self) -> None:
-            asked = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
-            script.asked.append(asked)
-            script.when_asked(len(script.asked))
-            script.paths.append(self.path)
-            script.keys.append(self.headers["Authorization"])
-            reply = script.replies.pop(0) if script.replies else Reply()
-            if reply.delay_s and script.released.wait(reply.delay_s):
-                return
-            body = script.answer(reply, asked)
-            self.send_response(reply.status)
-            for name, value in {"Content-Length": str(len(body)), **reply.headers}.items():
-                self.send_header(name, value)
-            self.end_headers()
-            self.wfile.write(body)
-
-        def log_message(self, *args: object) -> None:
-            """Say nothing."""
-
-    server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-    script = Scripted(f"http://127.0.0.1:{server.server_port}/v1", list(replies))
-    thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.02})
-    thread.start()
-    try:
-        yield script
-    finally:
-        script.released.set()
-        server.shutdown()
-        server.server_close()
-        thread.join()
+scripted = partial(http.scripted, right=right)
 
 
 @dataclass
@@ -130,7 +73,7 @@ def unit(text: str) -> np.ndarray:
 
 def test_texts_become_unit_rows_in_their_order_over_many_batches() -> None:
     texts = [f"text {number}" * (number + 1) for number in range(7)]
-    with scripted(Reply(reverse=True), Reply(reverse=True)) as server, client(server.url, limits=HttpLimits(max_batch=3)) as it:
+    with scripted(Reply(body=backwards), Reply(body=backwards)) as server, client(server.url, limits=HttpLimits(max_batch=3)) as it:
         rows = it.embedder.embed(texts)
     assert [len(asked["input"]) for asked in server.asked] == [3, 3, 1]
     assert server.paths == ["/v1/embeddings"] * 3

@@ -297,7 +297,7 @@ def test_without_a_model_words_alone_are_searched(tmp_path: Path, folder: Path) 
         ({"query": "x", "k": 0}, "k is 0: give 1 to 1000"),
         ({"query": "x", "k": 1_000_000_000}, "k is 1000000000"),
         ({"query": "x", "mode": "fuzzy"}, "mode is 'fuzzy': use web, any, plain, phrase or strict"),
-        ({"query": "x", "profile": "poems"}, "'poems'.*documents, code, graph"),
+        ({"query": "x", "profile": "poems"}, "'poems'.*documents, code, code-rrf, graph"),
         ({"query": "x", "where": {"yeer": 1}}, "'yeer'"),
         ({"query": "x", "where": {"importance": "high"}}, "holds a number"),
         ({"query": "x", "min_score": -1}, "min_score is -1: give at least 0"),

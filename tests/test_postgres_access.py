@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import asynccontextmanager, contextmanager
+from dataclasses import replace
 from functools import partial
 from typing import Any
 from urllib.parse import urlsplit, urlunsplit
@@ -19,10 +20,11 @@ from recollect.settings import PostgresSettings
 from recollect.stores.postgres import access, text
 from recollect.stores.postgres.store import PostgresStore
 from recollect.stores.reference import ReferenceStore
-from recollect.testing.cases import NEXT_SPACE, OTHER, SCOPE, SPACE, WHEN, direction, entry, ids, plain, scanned, write
+from recollect.testing.cases import NEXT_SPACE, OTHER, SCOPE, SPACE, WHEN, direction, entry, ids, outlined, plain, scanned, write
 from recollect.textquery import Phrase, Prefix, Term
 
-SCOPED = ("scopes", "items", "fields", "chunks", "chunk_cache", "edges", "words", "windows", "terms", "retrievals", "retrieved")
+DERIVED = ("words", "windows", "terms", "outlines", "symbols")
+SCOPED = ("scopes", "items", "fields", "chunks", "chunk_cache", "edges", "retrievals", "retrieved", *DERIVED)
 OPTIONS = PostgresSettings(pool_size=2)
 Run = Callable[..., tuple[int, str, str]]
 
@@ -79,7 +81,7 @@ async def filled(store: PostgresStore, scope: str, mark: str) -> None:
     await write(
         store,
         entry("a", f"shared {mark}", scope=scope, metadata={"mark": mark}),
-        entry("b", f"shared second {mark}", direction(mark), scope=scope),
+        replace(entry("b", f"shared second {mark}", direction(mark), scope=scope), outline=outlined("b", mark).outline),
         edges=[Edge("a", "LINKS", "b")],
         scope=scope,
     )

@@ -16,7 +16,7 @@ from sqlalchemy import Connection, text
 from conftest import Postgres, execute, finished
 from recollect import analysis
 from recollect.errors import StoreError, StoreTooNew
-from recollect.model import Edge, StoreStatus
+from recollect.model import Edge, StoreStatus, symbol_key
 from recollect.settings import PostgresSettings
 from recollect.stores.postgres import access, doctor, words_again
 from recollect.stores.postgres.migrate import REVISION, migrate
@@ -58,17 +58,31 @@ def test_the_newest_revision_is_the_last_file() -> None:
     assert len(set(VERSIONS)) == len(VERSIONS)
 
 
+def _put_into_older(connection: Connection) -> None:
+    """As the version wrote that had its tables: what they have of the rows of a present store."""
+    columns = text("""
+      SELECT c.relname::text, string_agg(quote_ident(a.attname), ', ') FROM pg_class c JOIN pg_attribute a ON a.attrelid = c.oid
+      WHERE c.relnamespace = 'older'::regnamespace AND c.relkind = 'r' AND c.relname NOT IN ('revision', 'meta')
+        AND a.attnum > 0 AND a.attgenerated = '' GROUP BY 1
+    """)
+    for table, names in connection.execute(columns).all():
+        connection.execute(text(f"INSERT INTO older.{table} ({names}) OVERRIDING SYSTEM VALUE SELECT {names} FROM recollect.{table}"))
+    connection.execute(text("SET LOCAL search_path = older, public"))
+    connection.execute(text("SELECT index_space(id, 16, 64) FROM spaces"))
+
+
 def test_an_older_store_keeps_all_it_holds(url: str) -> None:
     async def body() -> None:
         store = PostgresStore(url, options=OLDER)
         await store._db.change(None, partial(migrate, namespace="older", to="0001"), patient=True)
         with pytest.raises(StoreError, match=r"revision 0001.*db migrate"):
             await store.scopes()
-        store._ready = True  # As the version wrote that had these tables.
-        await write(store, entry("a", "shared words"), entry("b", "shared second", direction("b")), edges=[Edge("a", "LINKS", "b")])
-        await store.close()
+        present = PostgresStore(url, options=PostgresSettings(pool_size=2))
+        documents = [entry("a", "shared words", source_ref="docs/A.md"), entry("b", "shared second", direction("b"))]
+        await write(present, *documents, edges=[Edge("a", "LINKS", "b")])
+        await present.administer(_put_into_older)
+        await present.close()
 
-        store = PostgresStore(url, options=OLDER)
         before, after, _ = await store.migrate()
         assert (before, after) == ("0001", REVISION)
         assert await scanned(store) == ["a", "b"]
@@ -76,6 +90,8 @@ def test_an_older_store_keeps_all_it_holds(url: str) -> None:
         assert ids(await store.search_vectors(SCOPE, direction("b"), k=1)) == ["b"]
         assert [visit.id for visit in await store.walk(SCOPE, ["a"], hops=1, fan_out=9)] == ["a", "b"]
         assert all(finding.ok for finding in await store.doctor(repair=False))
+        assert [symbol.node for symbol in await store.symbols(SCOPE, [symbol_key("a.md")], limit=9)] == ["a"]
+        assert (await write(store, *documents)).unchanged == ("a", "b")
         await write(store, plain("c", "shared third"), delete=["a"])
         assert await store.migrate() == Migrated(REVISION, REVISION, 0)
         await store.close()

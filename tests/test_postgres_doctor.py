@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 
 import pytest
 
@@ -11,7 +12,7 @@ from conftest import Postgres, execute, finished
 from recollect.model import Edge, Finding, Retrieval, Returned
 from recollect.settings import PostgresSettings
 from recollect.stores.postgres.store import PostgresStore
-from recollect.testing.cases import OTHER, SCOPE, SPACE, WHEN, direction, entry, ids, plain, scanned, write
+from recollect.testing.cases import OTHER, SCOPE, SPACE, WHEN, direction, entry, ids, outlined, plain, scanned, write
 from recollect.textquery import Phrase, Term
 
 OPTIONS = PostgresSettings(pool_size=2, exact_below=0)
@@ -24,12 +25,13 @@ def url(postgres: Postgres) -> Iterator[str]:
 
         async def fill() -> None:
             store = PostgresStore(url, options=OPTIONS)
+            words = " ".join(f"word{at}" for at in range(250))
             for scope in (SCOPE, OTHER, "odd\0scope\1"):
                 await write(
                     store,
                     entry("a", "shared first", direction("a"), direction("b"), scope=scope, metadata={"year": 2024}),
                     entry("b\0", "nul \0 and one \1 and both \1\0\0\1 shared second\0", direction("c"), scope=scope),
-                    plain("c", "shared " + " ".join(f"word{at}" for at in range(250)), scope=scope),
+                    replace(plain("c", f"shared {words}", scope=scope), outline=outlined("c", "run", "stop\0").outline),
                     edges=[Edge("a", "LINKS", "b\0")],
                     scope=scope,
                 )
@@ -60,7 +62,7 @@ def damage(url: str, *statements: str) -> None:
 
 def test_a_sound_store_is_told_so(url: str) -> None:
     found = examined(url)
-    assert {"database", "rows", "chunks", "vectors", "edition", "scopes", "words"} <= {each.check for each in found}
+    assert {"database", "rows", "symbols", "chunks", "vectors", "edition", "scopes", "words"} <= {each.check for each in found}
     assert all(each.ok and not each.repaired for each in found)
     assert examined(url, repair=True) == found
 
@@ -71,6 +73,10 @@ def test_a_sound_store_is_told_so(url: str) -> None:
         ("INSERT INTO fields SELECT scope, 'gone', 0, 'n', 'text', 't' FROM scopes", "rows", "3 fields without an item"),
         ("UPDATE chunk_cache SET item_id = 'gone'", "rows", "3 chunk_cache without an item"),
         ("UPDATE retrieved SET item_id = 'gone'", "rows", "3 retrieved without an item"),
+        ("UPDATE symbols SET item_id = 'gone' WHERE ordinal = 0", "rows", "3 symbols without an item"),
+        ("UPDATE outlines SET item_id = 'gone'", "rows", "3 outlines without an item"),
+        ("DELETE FROM symbols WHERE ordinal = 1", "symbols", "3 items have other symbols than follow from their outlines"),
+        ("DELETE FROM symbols", "symbols", "3 items have other symbols than follow from their outlines"),
         ("UPDATE chunk_cache SET content_hash = 'other'", "rows", "3 chunk_cache without an item"),
         ("UPDATE chunks SET end_idx = 13 WHERE item_id = 'a' AND ordinal = 1", "chunks", "chunks of 3 items reach beyond their text"),
         ("UPDATE chunks SET end_idx = end_idx + 1 WHERE item_id LIKE 'b%'", "chunks", "chunks of 3 items reach beyond their text"),
@@ -116,7 +122,8 @@ def test_damage_is_found_and_mended(url: str, statement: str, check: str, said: 
 
 
 def test_what_was_mended_is_found_again(url: str) -> None:
-    damage(url, "DELETE FROM windows", "DELETE FROM terms", "DELETE FROM words", f"DROP INDEX chunks_near_{SPACE.id}")
+    tables = ("windows", "terms", "words", "symbols")
+    damage(url, *(f"DELETE FROM {table}" for table in tables), f"DROP INDEX chunks_near_{SPACE.id}")
 
     async def body() -> None:
         store = PostgresStore(url, options=OPTIONS)
@@ -126,6 +133,7 @@ def test_what_was_mended_is_found_again(url: str) -> None:
             assert ids(await store.search_text(scope, Phrase("word99 word100"), k=9)) == ["c"]
             assert ids(await store.search_vectors(scope, direction("c"), k=1)) == ["b\0"]
             assert await scanned(store, scope=scope) == ["a", "b\0", "c"]
+            assert [each.name for each in await store.symbols(scope, ["run", "stop"], limit=9)] == ["run", "stop\0"]
         await store.close()
 
     asyncio.run(body())

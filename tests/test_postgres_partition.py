@@ -20,12 +20,13 @@ from recollect.settings import PostgresSettings
 from recollect.stores.postgres import access
 from recollect.stores.postgres.partition import partition
 from recollect.stores.postgres.store import PostgresStore
-from recollect.testing.cases import NEXT_SPACE, SCOPE, SPACE, WHEN, direction, entry, ids, passages, plain, scanned, write
+from recollect.testing.cases import NEXT_SPACE, SCOPE, SPACE, WHEN, direction, entry, ids, outlined, passages, plain, scanned, write
 from recollect.textquery import Phrase, Prefix, Term
 
 Run = Callable[..., tuple[int, str, str]]
 SCOPES = [f"tenant-{number}" for number in range(9)]
-TABLES = ["chunk_cache", "chunks", "edges", "fields", "items", "retrievals", "retrieved", "scopes", "terms", "windows", "words"]
+TABLES = ["chunk_cache", "chunks", "edges", "fields", "items", "outlines", "retrievals", "retrieved", "scopes"]
+TABLES += ["symbols", "terms", "windows", "words"]
 OPTIONS = PostgresSettings(pool_size=2, exact_below=0)
 
 
@@ -47,7 +48,8 @@ async def filled(store: Store) -> None:
             entry("a", f"shared first {scope}", scope=scope, metadata={"mark": scope}, entities=("x:1",)),
             entry("b", "shared second", direction("b"), direction("c"), scope=scope, metadata={"mark": 2}),
             plain("c", f"{long} shared \0 third", scope=scope),
-            edges=[Edge("a", "LINKS", "b", 0.5), Edge("b", "CITES", "c")],
+            outlined("d", "run", scope=scope),
+            edges=[Edge("a", "LINKS", "b", 0.5), Edge("b", "CITES", "c"), Edge("c", "REFERENCES", "d#run", origin="c")],
             scope=scope,
         )
         content = (await store.get(scope, ["a"]))[0].item.content_hash
@@ -71,7 +73,9 @@ async def answers(store: Store) -> list[Any]:
             await store.search_vectors(scope, direction("b"), k=3, where=parse({"mark": scope})),
             await store.facets(scope, ["mark", "kind", "entities"]),
             await store.fields(scope),
-            await store.walk(scope, ["a"], hops=2, fan_out=9),
+            await store.walk(scope, ["a"], hops=3, fan_out=9),
+            await store.symbols(scope, ["run"], limit=9),
+            [outline async for outline in store.outlines(scope, unlinked=True)],
             (status.version, status.scopes, status.items, status.chunks, status.edges, status.space, status.cache),
         ]
     return found
@@ -190,6 +194,7 @@ def test_a_store_in_parts_is_written_moved_and_emptied(url: str) -> None:
             assert ids(await store.search_text("tenant-new", Term("newcomer"), k=9)) == ["new"]
             assert ids(await store.search_vectors("tenant-new", direction("new"), k=9)) == ["new"]
             assert ids(await store.search_text(SCOPES[0], Term("shared"), k=9)) == ["a", "c"]
+            assert [visit.id for visit in await store.walk(SCOPES[0], ["c"], hops=1, fan_out=9)] == ["c", "d#run"]
             numbers = text("SELECT count(*) = count(DISTINCT number) FROM words")
             assert await store.administer(lambda connection: connection.scalar(numbers))
             for scope in [*SCOPES, "tenant-new"]:

@@ -7,7 +7,7 @@ import json
 import random
 from collections.abc import Awaitable, Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit, urlunsplit
@@ -20,7 +20,7 @@ from recollect.model import Batch, Entry
 from recollect.settings import PostgresSettings
 from recollect.stores.postgres import passing
 from recollect.stores.postgres.store import PostgresStore
-from recollect.testing.cases import SCOPE, SPACE, direction, entry
+from recollect.testing.cases import SCOPE, SPACE, direction, entry, outlined
 from recollect.textquery import Boolean, Prefix, Term
 
 if TYPE_CHECKING:
@@ -68,7 +68,7 @@ def _word(number: int) -> str:
 
 def _entry(number: int, scope: str) -> Entry:
     words = f"common {_word(number % 400)} {_word(10_000 + number)}"
-    return entry(
+    made = entry(
         f"n{number:05}",
         words,
         direction(str(number)),
@@ -86,13 +86,14 @@ def _entry(number: int, scope: str) -> Entry:
             "secret": number % 2 == 0,
         },
     )
+    return replace(made, outline=outlined(made.item.id, "run", f"Class.{_word(number)}", _word(number % 300)).outline)
 
 
 async def _fill(url: str) -> None:
     store = PostgresStore(url)
     for scope in SCOPES:
         found = [_entry(number, scope) for number in range(ITEMS)]
-        await store.write(scope, Batch(found), space=SPACE)
+        await store.write(scope, Batch(found, relink=[each.item.id for each in found[20:]]), space=SPACE)
         contents = {each.item.id: each.item.content_hash for each in found}
         await store.cache(scope, "recipe", {name: (content, b"made") for name, content in contents.items()}, at=WHEN)
     await store.close()
@@ -108,13 +109,13 @@ def _linked_and_logged() -> dict[str, list[tuple[Any, ...]]]:
     edges, searches, found = {}, [], []
     for scope in SCOPES:
         for _ in range(5_000):
-            one, other = (f"n{chance.randrange(ITEMS):05}" for _ in range(2))
+            one, other = (f"n{chance.randrange(ITEMS):05}{chance.choice(['', '#run'])}" for _ in range(2))
             edges[scope, one, chance.choice(["USES", "CITES"]), other] = chance.random()
         for number in range(1_000):
             name = f"r{number:04}"
             searches.append((scope, name, WHEN + timedelta(hours=number), "words", "documents", 1.0, "{}"))
             found.append((scope, name, 1, f"n{number:05}", 1.0, "[]"))
-    return {"edges": [(*key, weight) for key, weight in edges.items()], "retrievals": searches, "retrieved": found}
+    return {"edges": [(*key, weight, key[1][:6]) for key, weight in edges.items()], "retrievals": searches, "retrieved": found}
 
 
 async def _executed(url: str, *statements: str) -> None:
@@ -232,11 +233,22 @@ LOOK_UPS: dict[str, tuple[Question, set[str]]] = {
     "the fields there are": (lambda store: store.fields(SCOPE), {"fields_by_value"}),
     "how often values occur": (lambda store: store.facets(SCOPE, ["owner"]), {"fields_by_value"}),
     "how often kinds occur": (lambda store: store.facets(SCOPE, ["kind"]), {"items_by_kind"}),
-    "a walk": (lambda store: store.walk(SCOPE, IDS[:1], hops=2, fan_out=5), {"edges_from", "edges_to", "items_pkey"}),
+    "a walk": (lambda store: store.walk(SCOPE, IDS[:1], hops=2, fan_out=5), {"edges_from", "edges_to", "items_pkey", "symbols_by_node"}),
     "a walk over some types": (
         lambda store: store.walk(SCOPE, IDS[:1], hops=2, fan_out=5, types=["USES"]),
-        {"edges_from", "edges_to", "items_pkey"},
+        {"edges_from", "edges_to", "items_pkey", "symbols_by_node"},
     ),
+    "heads": (lambda store: store.heads(SCOPE, IDS), {"items_pkey"}),
+    "a name": (lambda store: store.symbols(SCOPE, [_word(7)], limit=9), {"symbols_by_key"}),
+    "a name that everything has": (lambda store: store.symbols(SCOPE, ["run"], limit=9), {"symbols_by_key"}),
+    "names": (lambda store: store.symbols(SCOPE, [_word(number) for number in range(40)], limit=9), {"symbols_by_key"}),
+    "a name within a filter": (
+        lambda store: store.symbols(SCOPE, ["run"], limit=9, where=parse({"secret": True})),
+        {"symbols_by_key", "items_pkey", "fields_pkey"},
+    ),
+    "symbols by node": (lambda store: store.symbols_at(SCOPE, [f"{name}#run" for name in IDS]), {"symbols_by_node"}),
+    "outlines in order": (lambda store: _all(store.outlines(SCOPE)), {"outlines_pkey"}),
+    "outlines that are not linked": (lambda store: _all(store.outlines(SCOPE, unlinked=True)), {"outlines_unlinked"}),
     "edges in order": (lambda store: _all(store.edges(SCOPE)), set()),
     "what is cached": (lambda store: store.cached(SCOPE, "recipe", CONTENTS), {"chunk_cache_pkey"}),
     "the log by time": (
@@ -279,4 +291,15 @@ def test_an_item_that_goes_is_looked_up_wherever_it_is(filled: Filled) -> None:
         return gone.deleted == again.added == ("n00011",)
 
     nodes = asyncio.run(_asked(filled.owner, replaced))
-    _looked_up(nodes, {"items_pkey", "fields_pkey", "chunks_pkey", "chunk_cache_pkey", "windows_pkey", "retrieved_by_item", "edges_to"})
+    of_the_item = {"items_pkey", "fields_pkey", "chunks_pkey", "chunk_cache_pkey", "windows_pkey", "symbols_pkey", "outlines_pkey"}
+    _looked_up(nodes, of_the_item | {"retrieved_by_item", "edges_to", "edges_by_origin", "symbols_by_node"})
+
+
+def test_what_an_item_said_is_looked_up_when_it_is_linked_anew(filled: Filled) -> None:
+    async def relinked(store: PostgresStore) -> bool:
+        said = [edge async for edge in store.edges(SCOPE) if edge.origin == "n00012"]
+        await store.write(SCOPE, Batch(edges=said, relink=["n00012"]))
+        return bool(said)
+
+    nodes = asyncio.run(_asked(filled.owner, relinked))
+    _looked_up(nodes, {"edges_by_origin", "outlines_unlinked"})

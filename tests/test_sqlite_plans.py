@@ -10,9 +10,11 @@ from sqlalchemy import Executable, Select, create_engine, event, select
 from recollect.filters import parse
 from recollect.stores.sql.cache import _FOUND
 from recollect.stores.sql.passages import PASSAGES_BY_ITEM
-from recollect.stores.sql.rows import ITEMS_BY_ID
-from recollect.stores.sql.schema import ItemRow, Table
+from recollect.stores.sql.rows import HEADS_BY_ID, ITEMS_BY_ID
+from recollect.stores.sql.schema import EdgeRow, ItemRow, OutlineRow, Table
+from recollect.stores.sql.symbols import SYMBOLS_BY_A_KEY, SYMBOLS_BY_KEY, SYMBOLS_BY_NODE
 from recollect.stores.sql.where import holds
+from recollect.stores.sql.write import _CUT_WITHIN
 
 
 def _listed(where: dict[str, Any]) -> Select[Any]:
@@ -23,10 +25,24 @@ def _checked(where: dict[str, Any]) -> Select[Any]:
     return select(ItemRow.id).where(ItemRow.scope == "s", holds(parse(where), "s", per_row=True))
 
 
-GIVEN = {"scope": "s", "ids": ["a", "b"], "recipe": "r", "space": None}
+GIVEN = {"scope": "s", "ids": ["a", "b"], "recipe": "r", "space": None, "limit": 9, "key": "k", "keys": ["k", "l"], "nodes": ["n"]}
+GIVEN |= {"of_scope": "s", "first": "a#", "beyond": "a$"}
 
 LOOK_UPS: dict[str, tuple[Executable, str]] = {
     "items by id": (ITEMS_BY_ID, "sqlite_autoindex_items_1 (scope=? AND id=?)"),
+    "an item's outline": (ITEMS_BY_ID, "sqlite_autoindex_outlines_1 (scope=? AND item_id=?)"),
+    "heads by id": (HEADS_BY_ID, "sqlite_autoindex_items_1 (scope=? AND id=?)"),
+    "symbols by a key": (SYMBOLS_BY_A_KEY, "symbols_by_key (scope=? AND key=?)"),
+    "symbols by keys": (SYMBOLS_BY_KEY, "symbols_by_key (scope=? AND key=?)"),
+    "symbols by node": (SYMBOLS_BY_NODE, "symbols_by_node (scope=? AND node=?)"),
+    "outlines that are not linked": (
+        select(OutlineRow.item_id, OutlineRow.data).where(OutlineRow.scope == "s", OutlineRow.item_id > "a", ~OutlineRow.linked),
+        "outlines_unlinked (scope=? AND item_id>?)",
+    ),
+    "edges by origin": (
+        select(EdgeRow.source).where(EdgeRow.scope == "s", EdgeRow.origin.in_(["a", "b"])),
+        "edges_by_origin (scope=? AND origin=?)",
+    ),
     "passages by item": (PASSAGES_BY_ITEM, "sqlite_autoindex_chunks_1 (scope=? AND space=? AND item_id=?)"),
     "what is cached": (_FOUND, "sqlite_autoindex_chunk_cache_1 (scope=? AND item_id=? AND recipe=?)"),
     "a metadata text": (_listed({"owner": "a"}), "fields_by_value (scope=? AND name=? AND type=? AND text=?)"),
@@ -44,6 +60,10 @@ LOOK_UPS: dict[str, tuple[Executable, str]] = {
 @pytest.mark.parametrize("look_up", LOOK_UPS)
 def test_a_look_up_uses_its_index(look_up: str) -> None:
     statement, expected = LOOK_UPS[look_up]
+    assert f"USING INDEX {expected}" in _plan(statement)
+
+
+def _plan(statement: Executable) -> str:
     engine = create_engine("sqlite://")
     Table.metadata.create_all(engine)
     sent: list[tuple[str, Any]] = []
@@ -53,5 +73,17 @@ def test_a_look_up_uses_its_index(look_up: str) -> None:
         told, values = sent[-1]
         rows = connection.exec_driver_sql(f"EXPLAIN QUERY PLAN {told}", values).all()
     engine.dispose()
-    plan = "\n".join(row[-1] for row in rows).replace("COVERING ", "")
-    assert f"USING INDEX {expected}" in plan
+    return "\n".join(row[-1] for row in rows).replace("COVERING ", "")
+
+
+def test_the_first_symbols_of_a_common_name_are_read_in_order_and_no_more() -> None:
+    assert "TEMP B-TREE" not in _plan(SYMBOLS_BY_A_KEY)
+
+
+def test_edges_of_what_was_in_an_item_are_looked_up() -> None:
+    for statement, index in zip(
+        _CUT_WITHIN, ("sqlite_autoindex_edges_1 (scope=? AND source>?", "edges_by_target (scope=? AND target>?"), strict=True
+    ):
+        plan = _plan(statement)
+        assert f"USING INDEX {index}" in plan
+        assert "SCAN" not in plan

@@ -20,7 +20,7 @@ from recollect.model import Edge, Retrieval, Returned
 from recollect.stores.sql.schema import VERSION
 from recollect.stores.sqlite import migrations
 from recollect.stores.sqlite.store import SqliteStore
-from recollect.testing.cases import SCOPE, WHEN, direction, entry, shown, write
+from recollect.testing.cases import SCOPE, WHEN, direction, entry, outlined, shown, write
 from recollect.textquery import Term
 from test_bad_input import run_where_nothing_may_be_written
 
@@ -71,8 +71,22 @@ CREATE TABLE chunk_cache (scope VARCHAR NOT NULL, item_id VARCHAR NOT NULL, reci
 CREATE INDEX chunk_cache_by_use ON chunk_cache (used, bytes);
 """
 )
-SCHEMAS = {1: VERSION_1, 2: VERSION_2}
-ENTRIES = [entry(f"i{at}", f"shared words {at}", direction(f"{at}"), direction(f"{at}x"), metadata={"n": at}) for at in range(8)]
+VERSION_3 = (
+    VERSION_2
+    + """
+CREATE TABLE retrievals (scope VARCHAR NOT NULL, id VARCHAR NOT NULL, at DATETIME NOT NULL, query VARCHAR NOT NULL,
+    profile VARCHAR NOT NULL, took_ms FLOAT NOT NULL, details JSON NOT NULL, PRIMARY KEY (scope, id));
+CREATE INDEX retrievals_by_time ON retrievals (scope, at, id);
+CREATE TABLE retrieved (scope VARCHAR NOT NULL, retrieval VARCHAR NOT NULL, rank INTEGER NOT NULL, item_id VARCHAR NOT NULL,
+    score FLOAT NOT NULL, parts JSON NOT NULL, PRIMARY KEY (scope, retrieval, rank));
+CREATE INDEX retrieved_by_item ON retrieved (scope, item_id);
+"""
+)
+SCHEMAS = {1: VERSION_1, 2: VERSION_2, 3: VERSION_3}
+ENTRIES = [
+    entry(f"i{at}", f"shared words {at}", direction(f"{at}"), direction(f"{at}x"), metadata={"n": at}, source_ref=f"docs/{at}.md")
+    for at in range(8)
+]
 
 SEARCH = Retrieval(id="s", at=WHEN, query="shared", profile="documents", took_ms=1.0, found=(Returned(1, "i0", 1.0),))
 
@@ -158,6 +172,10 @@ def test_an_older_store_is_brought_up_to_date_and_answers_as_before(old: tuple[P
         await store.log(SCOPE, SEARCH, max_entries=9)
         assert [found async for found in store.retrievals(SCOPE)] == [SEARCH]
         assert (await write(store, ENTRIES[0])).unchanged == ("i0",)
+        found = await store.symbols(SCOPE, ["0md", "2md", "7md"], limit=9)
+        assert [(symbol.kind, symbol.node, symbol.end) for symbol in found] == [("file", "i0", 14), ("file", "i7", 14)]
+        await write(store, outlined("new", "run"), edges=[Edge("new", "DEFINES", "new#run", origin="new")])
+        assert [visit.id for visit in await store.walk(SCOPE, ["new"], hops=1, fan_out=9)] == ["new", "new#run"]
         assert (await store.status(SCOPE)).version == VERSION
         await store.close()
 
@@ -229,6 +247,7 @@ READ = """
 import asyncio, sys
 from pathlib import Path
 from recollect.errors import StoreReadOnly
+from recollect.model import Edge
 from recollect.stores.sqlite.store import SqliteStore
 from test_sqlite_versions import ENTRIES, SCOPE, SEARCH, WHEN, answers
 
@@ -239,6 +258,8 @@ async def read():
     assert await store.cached(SCOPE, "recipe", contents) == {}
     await store.log(SCOPE, SEARCH, max_entries=9)
     assert [found async for found in store.retrievals(SCOPE)] == []
+    assert await store.symbols(SCOPE, ["0md"], limit=9) == [found async for found in store.outlines(SCOPE)] == []
+    assert [edge async for edge in store.edges(SCOPE)] == [Edge("i0", "LINKS", "i1")]
     try:
         await store.clear_cache(SCOPE)
         raise AssertionError("cleared")

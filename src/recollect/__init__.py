@@ -37,7 +37,8 @@ if TYPE_CHECKING:
         StoreReadOnly,
         StoreTooNew,
     )
-    from .library import IndexReport, Library
+    from .ingest.report import IndexReport
+    from .library import Library
     from .model import Edge, Item
     from .ports import Embedder, Retriever, Store
     from .prefs import CachePrefs, ChunkingPrefs, RetrievalPrefs, ScoringPrefs, SnippetPrefs, TextPrefs, VectorPrefs, json_schemas
@@ -68,7 +69,8 @@ _HOMES = {
         "StoreReadOnly",
         "StoreTooNew",
     ),
-    "library": ("IndexReport", "Library"),
+    "ingest.report": ("IndexReport",),
+    "library": ("Library",),
     "model": ("Edge", "Item"),
     "ports": ("Embedder", "Retriever", "Store"),
     "prefs": (

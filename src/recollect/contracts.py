@@ -4,13 +4,10 @@ from __future__ import annotations
 
 from typing import Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import Field
 
-
-class Contract(BaseModel):
-    """A frozen value with exactly the fields it names."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid", json_schema_serialization_defaults_required=True)
+from .routing import Routing
+from .shapes import Contract
 
 
 class RoutePart(Contract):
@@ -61,6 +58,7 @@ class CandidateItem(Contract):
         default=None, description="The last line of the item that matches in the snippet, from 1; its last of all where none does."
     )
 
+    symbol: str | None = Field(default=None, description="The definition in it that matches best, where it is code.")
     duplicates: list[str] = Field(default_factory=list, description="Ids of items with nearly the same text, folded into this one.")
     why: Explanation = Field(description="Why it is where it is.")
 
@@ -72,6 +70,21 @@ class EvidenceAnchors(Contract):
     line_end: int = Field(description="Its last line, which it includes.")
     symbol: str | None = Field(default=None, description="The definition that it is, where it is code.")
     parent: str | None = Field(default=None, description="What it is a part of.")
+
+
+ContextLabel = Literal["parent", "sibling", "import", "callee", "caller", "test", "parent section", "child section"]
+
+
+class ContextSpan(Contract):
+    """Something that a reader of a chunk needs beside it: what it is in, what it uses, what uses it."""
+
+    label: ContextLabel = Field(description="What it is to the chunk.")
+    item_id: str = Field(description="The item it is a part of.")
+    source_ref: str | None = Field(description="The item's name where it came from, such as a path.")
+    symbol: str | None = Field(description="The definition or section that it is, with what that is in.")
+    text: str = Field(description="The text that tells it: a header, a signature with the first line of its documentation, a title.")
+    line_start: int = Field(description="Its first line, from 1.")
+    line_end: int = Field(description="Its last line, which it includes.")
 
 
 class EvidenceChunk(Contract):
@@ -88,6 +101,7 @@ class EvidenceChunk(Contract):
     score_vec: float | None = Field(description="How well by meaning; null where meaning did not find it.")
     heading_path: list[str] | None = Field(description="The headings it stands under, the outermost first.")
     anchors: EvidenceAnchors | None = Field(description="Where it stands in its item.")
+    context: list[ContextSpan] = Field(default_factory=list, description="What a reader needs beside it, each part labelled.")
 
 
 class RetrievalStats(Contract):
@@ -105,3 +119,4 @@ class RetrievalBundle(Contract):
     evidence: list[EvidenceChunk] = Field(description="What in the sources bears on the question, best first.")
     facets: dict[str, dict[str, int]] = Field(default_factory=dict, description="How often each value of a field occurs among the hits.")
     stats: RetrievalStats = Field(description="How the answer came about.")
+    routing: Routing | None = Field(default=None, description="What was searched for and where, in the code profile; null elsewhere.")

@@ -5,14 +5,14 @@ Nothing is embedded. A copy that was interrupted goes on where it ended, because
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Callable, Iterable, Sequence
-from dataclasses import dataclass, field
+from collections.abc import AsyncIterator, Callable, Sequence
+from dataclasses import dataclass, field, replace
 from time import monotonic
 from typing import Literal
 
 from .errors import InvalidInput, ModelMismatch, NotFound, StoreError
 from .ingest import Progress
-from .likeness import Seen, Tally, looked_at, seen, side_by_side
+from .likeness import Seen, Tally, looked_at, seen, side_by_side, unlinked_in
 from .model import Batch, Edge, Entry, Space
 from .ports import Store
 
@@ -59,7 +59,8 @@ class CopyReport:
 async def copy(
     source: Store, target: Store, *, scopes: Sequence[str] | None = None, mirror: bool = False, report: Report | None = None
 ) -> CopyReport:
-    """Copy every scope of the source, or those named: items, passages with their vectors and words, edges; no cache and no log.
+    """Copy every scope of the source, or those named: items with their outlines, passages with their vectors and words, edges; no
+    cache and no log.
 
     A scope of the target that has what the source has not is refused before anything is written, or with `mirror` it is
     removed there. Fails where the two are not the same afterwards."""
@@ -203,14 +204,16 @@ class _ScopeCopy:
                 found.source.add_edge(edge)
             if edge != twin:
                 found.difference = found.difference or f"the edge {key!r}"
-                found.extra = found.extra or (f"the edge {key!r}" if edge is None else "")
+                # What an item says goes when it is asked anew. What somebody gave is no item's to change.
+                is_extra = twin is not None and not twin.origin and (edge is None or edge.origin)
+                found.extra = found.extra or (f"the edge {key!r}" if is_extra else "")
         return found
 
     async def transfer(self, progress: CopyProgress) -> _Transferred:
         """Write what differs: items, and then edges."""
         done = _Transferred()
         await self._transfer_items(progress, done)
-        if self.mirror and await self._remove_edges():
+        if await self._remove_edges():
             await self._transfer_items(CopyProgress(stage="copied"), _Transferred())
         await self._transfer_edges(done.source)
         return done
@@ -236,28 +239,36 @@ class _ScopeCopy:
     async def _write(self, pending: _Pending) -> None:
         if not pending.items and not pending.delete:
             return
-        written = await self.target.write(self.scope, Batch(_entries(pending.items), delete=pending.delete), space=self.space)
+        batch = replace(_batch(pending.items), delete=pending.delete)
+        written = await self.target.write(self.scope, batch, space=self.space)
         # A store knows passages by the content they were made from, so it keeps those it has, though they may be others.
         if kept := set(written.unchanged):
-            now = await looked_at(self.target, self.scope, self.space, await self.target.get(self.scope, list(kept)))
+            found = await self.target.get(self.scope, list(kept))
+            now = await looked_at(self.target, self.scope, self.space, found, await unlinked_in(self.target, self.scope))
             digests = {item.id: item.digest for item in now}
             others = [item for item in pending.items if item.id in kept and digests.get(item.id) != item.digest]
             if others:
                 await self.target.write(self.scope, Batch(delete=[item.id for item in others]))
-                await self.target.write(self.scope, Batch(_entries(others)), space=self.space)
+                await self.target.write(self.scope, _batch(others), space=self.space)
 
     async def _remove_edges(self) -> int:
-        """Remove edges that the source has not; how many items went with them. An edge only goes with an item at one of its ends."""
+        """Remove edges that the source has not; how many items went with them. What an item says goes by linking it anew, where its
+        edges are all there; any other edge only goes with an item at one of its ends."""
+        unlinked = await unlinked_in(self.source, self.scope)
+        relink: dict[str, None] = {}
         ends: dict[str, None] = {}
         gone = 0
         async for _, edge, twin in self._edges():
-            if edge is None and twin is not None:
-                ends |= {twin.source: None, twin.target: None}
-            if len(ends) >= BATCH_ITEMS:
-                gone += len((await self.target.write(self.scope, Batch(delete=list(ends)))).deleted)
-                ends = {}
-        if ends:
-            gone += len((await self.target.write(self.scope, Batch(delete=list(ends)))).deleted)
+            if twin is not None and (edge is None or (edge.origin and not twin.origin)):
+                if twin.origin and twin.origin not in unlinked:
+                    relink[twin.origin] = None
+                else:
+                    ends |= dict.fromkeys((*_items_of(twin.source), *_items_of(twin.target), *([twin.origin] if twin.origin else [])))
+            if len(relink) + len(ends) >= BATCH_ITEMS:
+                gone += len((await self.target.write(self.scope, Batch(delete=list(ends), relink=list(relink)))).deleted)
+                relink, ends = {}, {}
+        if relink or ends:
+            gone += len((await self.target.write(self.scope, Batch(delete=list(ends), relink=list(relink)))).deleted)
         return gone
 
     async def _transfer_edges(self, tally: Tally) -> None:
@@ -287,5 +298,12 @@ class _ScopeCopy:
         )
 
 
-def _entries(items: Iterable[Seen]) -> list[Entry]:
-    return [Entry(item.stored.item, item.passages, item.stored.fingerprint) for item in items]
+def _batch(items: Sequence[Seen]) -> Batch:
+    """Items as they are in the source: what is linked there is linked, and its edges come after it."""
+    entries = [Entry(item.stored.item, item.passages, item.stored.fingerprint, item.stored.outline) for item in items]
+    return Batch(entries, relink=[item.id for item in items if item.is_linked])
+
+
+def _items_of(node: str) -> list[str]:
+    """The items that a node may be, or be in: `a#b` is an item of that name, or something in `a`."""
+    return [node, *(node[:at] for at, sign in enumerate(node) if sign == "#")]

@@ -5,6 +5,7 @@ RecollectError
 ├── NotFound              a named thing that is not there
 ├── MissingExtra          an optional dependency that is not installed
 ├── EmbedderError         a model that cannot be loaded or does not answer
+├── LlmError              a language model that does not answer, or not as it was asked to
 ├── Stopped               a search that did not come to its end
 │   ├── Cancelled         whoever asked does not wait for it any more
 │   └── DeadlineExceeded  its time was up
@@ -42,6 +43,14 @@ class MissingExtra(RecollectError, ImportError):
 
 class EmbedderError(RecollectError):
     """A model cannot be loaded, or does not answer."""
+
+
+class LlmError(RecollectError):
+    """A language model does not answer, or not as it was asked to: then it may do better when it is told so."""
+
+    def __init__(self, message: str, *, is_wrong_answer: bool = False) -> None:
+        super().__init__(message)
+        self.is_wrong_answer = is_wrong_answer
 
 
 class Stopped(RecollectError):

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import AsyncIterator, Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
-from . import ingest, settings
+from . import ingest, settings, spans
 from .cancellation import Cancellation, in_thread
 from .contracts import RetrievalBundle
 from .embed import bundled_tokens, configured
@@ -19,62 +18,49 @@ from .evidence.cutting import Cutter, Reader
 from .filters import check
 from .filters import parse as parse_filter
 from .ingest import Problem, Progress
-from .model import Batch, Edge, Finding, Item, Known, Retrieval, StoreStatus, Visit
-from .ports import Clock, Embedder, Retriever, Store, SupportsClosing
-from .prefs import CachePrefs, ChunkingPrefs, RetrievalPrefs
-from .profiles import TEXT, VECTOR, Blend, Normalize
+from .ingest.report import IndexReport
+from .llm import configured as configured_llm
+from .model import Batch, Edge, Finding, Item, Retrieval, StoreStatus, Visit
+from .ports import Clock, Embedder, Llm, Retriever, Router, Store, SupportsClosing
+from .prefs import CachePrefs, ChunkingPrefs, RetrievalPrefs, RouterName
+from .profiles import Blend, Normalize
 from .recording import Recorder
 from .request import MAX_DEADLINE_S, RequestContext, check_scope, now
 from .retriever import HybridRetriever
+from .route.llm import LlmRouter
+from .route.rules import RuleRouter
 from .settings import Settings
+from .shorthand import is_number, prefs_of
+from .spans import Span
 from .stores import folder_of, open_store
 
 if TYPE_CHECKING:
     from .sync import SyncLibrary
-
-SHORT_NAMES = {
-    "query_text": "the query",
-    "filters": "where",
-    "top_k_items": "k",
-    "top_k_chunks": "chunks",
-    "per_item_chunk_cap": "chunks_per_item",
-    "fts.mode": "mode",
-    "vector.min_score": "min_similarity",
-    "snippet.max_chars": "snippet_chars",
-}
-"""What `search` calls some of the prefs."""
-
-
-@dataclass(frozen=True, slots=True)
-class IndexReport:
-    """What came of taking something in."""
-
-    added: int = 0
-    changed: int = 0
-    unchanged: int = 0
-    deleted: int = 0
-    left_out: int = 0
-    chunks_embedded: int = 0
-    chunks_reused: int = 0
-    seconds: float = 0.0
-    problems: list[Problem] = field(default_factory=list)
 
 
 class Library:
     """One scope of one store, with a model to search it by. Use it as an async context, or `sync()` for plain calls."""
 
     def __init__(
-        self, store: Store, *, embedder: Embedder | None, scope: str = "default", options: Settings | None = None, clock: Clock = now
+        self,
+        store: Store,
+        *,
+        embedder: Embedder | None,
+        llm: Llm | None = None,
+        scope: str = "default",
+        options: Settings | None = None,
+        clock: Clock = now,
     ) -> None:
         check_scope(scope)
         self.store = store
         self.embedder = embedder
+        self.llm = llm
         self.scope = scope
         self.settings = options or Settings()
         self.chunkers = ChunkerRegistry()
         self._recorder = Recorder(store, max_entries=self.settings.log.max_entries) if self.settings.log.retrievals else None
         self._clock = clock
-        self._owns_embedder = False
+        self._owns_embedder = self._owns_llm = False
 
     @classmethod
     def open(
@@ -83,6 +69,7 @@ class Library:
         *,
         scope: str | None = None,
         embedder: Embedder | None = None,
+        llm: Llm | None = None,
         options: Settings | None = None,
         create: bool = True,
         clock: Clock = now,
@@ -91,8 +78,9 @@ class Library:
         options = options or settings.load()
         store = open_store(str(options.store if url is None else url), options, create=create)
         scope = options.scope if scope is None else scope
-        library = cls(store, embedder=embedder or configured(options.embed), scope=scope, options=options, clock=clock)
-        library._owns_embedder = embedder is None
+        embed, chat = embedder or configured(options.embed), llm or configured_llm(options.llm)
+        library = cls(store, embedder=embed, llm=chat, scope=scope, options=options, clock=clock)
+        library._owns_embedder, library._owns_llm = embedder is None, llm is None
         return library
 
     def sync(self) -> SyncLibrary:
@@ -112,8 +100,9 @@ class Library:
         if self._recorder:
             await self._recorder.close()
         await self.store.close()
-        if self._owns_embedder and isinstance(self.embedder, SupportsClosing):
-            self.embedder.close()
+        for model, is_own in ((self.embedder, self._owns_embedder), (self.llm, self._owns_llm)):
+            if is_own and isinstance(model, SupportsClosing):
+                model.close()
 
     # Taking in.
 
@@ -122,35 +111,25 @@ class Library:
         paths: Sequence[str | Path] | str | Path,
         *,
         base: Path | None = None,
+        untracked: bool | None = None,
         report: Callable[[Progress], None] | None = None,
     ) -> IndexReport:
-        """Take in files and folders. Only what changed is read again; what is gone from under the paths leaves the store."""
-        from .ingest import files  # Its readers take a tenth of a second to import, and a search needs none of them.
+        """Take in files and folders. Only what changed is read again; what is gone from under the paths leaves the store.
 
-        roots = [Path(path) for path in ([paths] if isinstance(paths, str | Path) else paths)]
-        base = base or self._base()
-        known: dict[str, Known] = {}
-        for ref in files.refs(roots, base):
-            known |= await self.store.known(self.scope, files.SOURCE, ref)
-        limit = self.settings.ingest.max_file_bytes
-        own = folder_of(self.store.url)
-        survey = await in_thread(files.survey, roots, known, base=base, max_bytes=limit, never=own)
-        progress = Progress(items_total=len(survey.changed))
-        items = files.items(survey, known, scope=self.scope)
-        cutter = await self._cutter()
-        if cutter:
-            await ingest.fill(self.store, self.scope, cutter=cutter, progress=progress, report=report)
-        written = await ingest.ingest(self.store, self.scope, items, cutter=cutter, progress=progress, report=report)
-        gone = [known[ref].id for ref in survey.gone]
-        deleted = (await self.store.write(self.scope, Batch(delete=gone))).deleted if gone else ()
-        return _report(
-            progress,
-            added=len(written.added),
-            changed=len(written.changed),
-            unchanged=len(survey.unchanged) + len(written.unchanged),
-            deleted=len(deleted),
-            left_out=survey.left_out,
-            problems=survey.problems,
+        Of a git repository what git tracks is taken, or the `untracked` files too; by default as the settings say."""
+        from .ingest.indexing import index  # Its readers take a tenth of a second to import, and a search needs none of them.
+
+        options = self.settings.ingest
+        return await index(
+            self.store,
+            self.scope,
+            [Path(path) for path in ([paths] if isinstance(paths, str | Path) else paths)],
+            cutter=self._cutter,
+            base=base or self._base(),
+            max_bytes=options.max_file_bytes,
+            untracked=options.untracked if untracked is None else untracked,
+            never=folder_of(self.store.url),
+            report=report,
         )
 
     async def add(self, items: Iterable[Item], *, report: Callable[[Progress], None] | None = None) -> IndexReport:
@@ -169,7 +148,7 @@ class Library:
         written = await ingest.ingest(
             self.store, self.scope, items, cutter=await self._cutter(), progress=progress, report=report, undated=undated
         )
-        return _report(
+        return IndexReport.of(
             progress, added=len(written.added), changed=len(written.changed), unchanged=len(written.unchanged), problems=problems or []
         )
 
@@ -210,14 +189,14 @@ class Library:
             raise InvalidInput("the model is 'none', which makes no vectors: name one in the setting 'embed.model'")
         progress = Progress()
         await ingest.reembed(self.store, cutter, progress=progress, report=report)
-        return _report(progress, changed=progress.items_done)
+        return IndexReport.of(progress, changed=progress.items_done)
 
     # Asking.
 
     @cached_property
     def retriever(self) -> Retriever:
         """The store and the model as a Retriever: for callers with a scope, a deadline and preferences of their own."""
-        return HybridRetriever(self.store, self._reader, self.settings.search, self._recorder)
+        return HybridRetriever(self.store, self._reader, self.settings.search, self._recorder, self._routers())
 
     async def search(
         self,
@@ -235,6 +214,11 @@ class Library:
         chunking: ChunkingPrefs | Mapping[str, Any] | None = None,
         cache: CachePrefs | Mapping[str, Any] | None = None,
         snippet_chars: int = 360,
+        source_types: Sequence[str] = (),
+        file_patterns: Sequence[str] = (),
+        folders: Sequence[str] = (),
+        router: RouterName = "auto",
+        expand: bool | None = None,
         debug: bool = False,
         deadline_s: float | None = None,
         cancellation: Cancellation | None = None,
@@ -246,37 +230,33 @@ class Library:
     ) -> RetrievalBundle:
         """The k items that answer the query best, with evidence and reasons; `retrieve` with short names and the settings' defaults.
 
-        `chunks` pieces of evidence at most, `chunks_per_item` of one item. From `weights` on: other numbers than the profile's."""
-        options = self.settings.search
-        prefs: dict[str, Any] = {
-            "query_text": query,
-            "filters": dict(where) if isinstance(where, Mapping) else {} if where is None else where,
-            "top_k_items": options.k if k is None else k,
-            "top_k_chunks": options.chunks if chunks is None else chunks,
-            "per_item_chunk_cap": options.chunks_per_item if chunks_per_item is None else chunks_per_item,
-            "fts": {"mode": options.mode if mode is None else mode},
-            "vector": {"min_score": min_similarity},
-            "scoring": {
-                **_weights(weights),
-                "blend": blend,
-                "normalize": normalize,
-                "rrf_k": rrf_k,
-                "depth": depth,
-                "min_score": min_score,
-            },
-            "chunking": {} if chunking is None else chunking,
-            "cache": {} if cache is None else cache,
-            "snippet": {"max_chars": snippet_chars},
-            "debug": debug,
-            "profile": profile,
-            "facets": [facets] if isinstance(facets, str) else list(facets) if isinstance(facets, Sequence) else facets,
-        }
-        if min_similarity is not None and not (_is_number(min_similarity) and 0 <= min_similarity <= 1):
-            raise InvalidInput(f"min_similarity is {min_similarity!r}: it lies between 0 and 1")
-        try:
-            asked = RetrievalPrefs(**prefs)
-        except InvalidInput as error:
-            raise InvalidInput(_in_short_names(str(error))) from None
+        `chunks` pieces of evidence at most, `chunks_per_item` of one item. `source_types` and `file_patterns` leave out what is of no
+        such type or path, unless nothing else is left; `folders` only count more. `expand` adds what surrounds the evidence.
+        From `weights` on: other numbers than the profile's."""
+        asked = prefs_of(
+            self.settings.search,
+            query,
+            k=k,
+            where=where,
+            mode=mode,
+            profile=profile,
+            min_score=min_score,
+            min_similarity=min_similarity,
+            facets=facets,
+            chunks=chunks,
+            chunks_per_item=chunks_per_item,
+            chunking=chunking,
+            cache=cache,
+            snippet_chars=snippet_chars,
+            source_types=source_types,
+            file_patterns=file_patterns,
+            folders=folders,
+            router=router,
+            expand=expand,
+            debug=debug,
+            weights=weights,
+            scoring={"blend": blend, "normalize": normalize, "rrf_k": rrf_k, "depth": depth},
+        )
         return await self.retrieve(asked, deadline_s=deadline_s, cancellation=cancellation)
 
     async def retrieve(
@@ -288,7 +268,7 @@ class Library:
         cancellation: Cancellation | None = None,
     ) -> RetrievalBundle:
         """What the retriever finds in this scope for these preferences, in so many seconds at the most."""
-        if deadline_s is not None and not (_is_number(deadline_s) and 0 < deadline_s <= MAX_DEADLINE_S):
+        if deadline_s is not None and not (is_number(deadline_s) and 0 < deadline_s <= MAX_DEADLINE_S):
             raise InvalidInput(f"deadline_s is {deadline_s!r}: give seconds, more than 0 and at most {MAX_DEADLINE_S}")
         deadline = None if deadline_s is None else self._clock() + timedelta(seconds=deadline_s)
         flag = Cancellation() if cancellation is None else cancellation
@@ -301,6 +281,10 @@ class Library:
         if not found:
             raise NotFound(f"there is no item {item_id!r} in scope {self.scope!r}: `recollect search` shows ids")
         return found[0].item
+
+    async def span(self, place: str) -> Span:
+        """The lines that a place names, such as `src/a.py:10-40` or `src/a.py:10`, or the definition, `src/a.py#Store.write`."""
+        return await spans.read(self.store, self.scope, place)
 
     async def items(self, where: Mapping[str, Any] | None = None) -> AsyncIterator[Item]:
         """Every item that passes the filter, in order of id."""
@@ -340,6 +324,13 @@ class Library:
 
     # Models.
 
+    def _routers(self) -> dict[str, Router]:
+        """Who may read a question about code: rules always, a language model where one is given."""
+        found: dict[str, Router] = {"rules": RuleRouter()}
+        if self.llm is not None:
+            found["llm"] = LlmRouter(self.llm, timeout_s=self.settings.llm.timeout_s)
+        return found
+
     @cached_property
     def _reader(self) -> Reader:
         tokens = self.embedder.tokens if self.embedder else bundled_tokens()
@@ -366,28 +357,3 @@ class Library:
         """The folder that references to files are relative to: the one the store lies in, or else the present one."""
         folder = folder_of(self.store.url)
         return folder.parent if folder else Path.cwd()
-
-
-def _is_number(value: object) -> bool:
-    return isinstance(value, int | float) and not isinstance(value, bool)
-
-
-def _in_short_names(message: str) -> str:
-    """What is wrong with the prefs of a search, by the names that `search` has for them."""
-    path, space, rest = message.partition(" ")
-    return SHORT_NAMES.get(path, path.removeprefix("scoring.")) + space + rest
-
-
-def _weights(weights: Mapping[str, float] | None) -> dict[str, Any]:
-    """Weights by route as the prefs have them; a route that is not named has no say."""
-    if weights is None:
-        return {}
-    if not isinstance(weights, Mapping):
-        raise InvalidInput(f"weights is {weights!r:.80}: give a number for each of {TEXT!r} and {VECTOR!r}")
-    if unknown := weights.keys() - {TEXT, VECTOR}:
-        raise InvalidInput(f"there is no route {unknown.pop()!r} to weigh: there are {TEXT} and {VECTOR}")
-    return {"w_text": weights.get(TEXT, 0.0), "w_vec": weights.get(VECTOR, 0.0)}
-
-
-def _report(progress: Progress, **counts: Any) -> IndexReport:
-    return IndexReport(chunks_embedded=progress.chunks_embedded, chunks_reused=progress.chunks_reused, seconds=progress.seconds, **counts)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from datetime import UTC, datetime
 from hashlib import blake2b
@@ -40,6 +40,8 @@ class Seen:
 
     stored: Stored
     passages: Passages | None
+    is_linked: bool
+    """Whether it has an outline of which the edges are there."""
     digest: bytes
     size: int
 
@@ -75,37 +77,44 @@ class Tally:
 
     def add_edge(self, edge: Edge) -> None:
         self.edges += 1
-        self._state.update(_as_json([edge.source, edge.type, edge.target, float(edge.weight)]))
+        self._state.update(_as_json([edge.source, edge.type, edge.target, float(edge.weight), edge.origin]))
 
 
 async def seen(store: Store, scope: str, space: Space | None, pages: Callable[[int], None]) -> AsyncIterator[Seen]:
     """Every item of a scope with its passages in the space, in order of id. `pages` is told how many items each page had."""
+    unlinked = await unlinked_in(store, scope)
     page: list[Stored] = []
     chars = 0
     async for stored in store.scan(scope):
         page.append(stored)
         chars += len(stored.item.text)
         if len(page) >= PAGE_ITEMS or chars >= PAGE_CHARS:
-            for each in await looked_at(store, scope, space, page):
+            for each in await looked_at(store, scope, space, page, unlinked):
                 yield each
             pages(len(page))
             page, chars = [], 0
-    for each in await looked_at(store, scope, space, page):
+    for each in await looked_at(store, scope, space, page, unlinked):
         yield each
     pages(len(page))
 
 
-async def looked_at(store: Store, scope: str, space: Space | None, page: Sequence[Stored]) -> list[Seen]:
+async def unlinked_in(store: Store, scope: str) -> set[str]:
+    """The items whose outlines are still to be read for edges."""
+    return {item_id async for item_id, _ in store.outlines(scope, unlinked=True)}
+
+
+async def looked_at(store: Store, scope: str, space: Space | None, page: Sequence[Stored], unlinked: Collection[str]) -> list[Seen]:
     """Items with their passages. One that has changed since it was read has none."""
     contents = {stored.item.id: stored.item.content_hash for stored in page}
     passages = await store.passages_of(scope, list(contents), space=space, contents=contents) if space and page else {}
-    return await in_thread(lambda: [_digested(stored, passages.get(stored.item.id)) for stored in page])
+    return await in_thread(lambda: [_digested(stored, passages.get(stored.item.id), stored.item.id not in unlinked) for stored in page])
 
 
-def _digested(stored: Stored, passages: Passages | None) -> Seen:
+def _digested(stored: Stored, passages: Passages | None, is_linked: bool) -> Seen:
     """In the form that every store gives back: times in UTC, weights as floats, vectors as float16, keys of metadata in any order."""
     facts = {name: getattr(stored.item, name) for name in _FACTS} | {"importance": float(stored.item.importance)}
-    parts = [stored.item.text.encode(), _as_json(facts), stored.fingerprint]
+    is_linked = is_linked and bool(stored.outline)
+    parts = [stored.item.text.encode(), _as_json(facts), stored.fingerprint, stored.outline, bytes([is_linked])]
     if passages:
         parts.append(_as_json([(*_CHUNK(chunk), *_ANCHORS(chunk)) for chunk in passages.chunks]))
         parts.append(np.ascontiguousarray(passages.vectors, np.float16).tobytes())
@@ -114,7 +123,7 @@ def _digested(stored: Stored, passages: Passages | None) -> Seen:
     for part in parts:
         state.update(len(part).to_bytes(8, "little"))
         state.update(part)
-    return Seen(stored, passages, state.digest(), sum(map(len, parts)))
+    return Seen(stored, passages, is_linked, state.digest(), sum(map(len, parts)))
 
 
 def _as_json(value: object) -> bytes:

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from hashlib import blake2b
-from typing import Any, Literal, NamedTuple, TypeAlias, get_args
+from typing import Any, Final, Literal, NamedTuple, TypeAlias, get_args
 
 import numpy as np
 import numpy.typing as npt
@@ -60,7 +60,9 @@ class Item:
     """Names all that chunks and vectors are made from."""
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "content_hash", digest(self.format, self.title or "", self.text))
+        # A file of code is cut by its language, and embedded with its path.
+        place = (self.source_ref, str(self.metadata.get("language", ""))) if self.format == "code" and self.source_ref else ()
+        object.__setattr__(self, "content_hash", digest(self.format, self.title or "", self.text, *place))
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,14 +91,59 @@ class Chunk:
         return digest(item.id, item.content_hash, chunker_id, str(self.start), str(self.end))
 
 
+MAX_KEY: Final = 128
+"""Characters of a symbol's key."""
+MAX_NODE: Final = 300
+"""Characters of a qualified name in a node: a database indexes edges by their two ends, and takes some 2,700 bytes for that."""
+
+
+def symbol_key(name: str) -> str:
+    """What a name is looked up by: letters and digits in small letters, so that `getUserName` finds `get_user_name`."""
+    folded = name.casefold()
+    return ("".join(filter(str.isalnum, folded)) or folded)[:MAX_KEY]
+
+
+@dataclass(frozen=True, slots=True)
+class Symbol:
+    """Something in an item that has a name: a definition, a section, or the file that the item is. It is a node of the graph."""
+
+    item_id: str
+    name: str
+    qualified: str
+    kind: str
+    start: int
+    end: int
+    line_start: int
+    line_end: int
+    parent: str | None = None
+
+    @property
+    def key(self) -> str:
+        return symbol_key(self.name)
+
+    @property
+    def node(self) -> str:
+        """Its name as an end of edges. A file is its item."""
+        return self.item_id if self.kind == "file" else node_of(self.item_id, self.qualified)
+
+
+def node_of(item_id: str, qualified: str) -> str:
+    """The name of something in an item as an end of edges. A very long one is cut, and told apart by a digest."""
+    if len(qualified) > MAX_NODE:
+        qualified = f"{qualified[:MAX_NODE]}~{digest(qualified)[:16]}"
+    return f"{item_id}#{qualified}"
+
+
 @dataclass(frozen=True, slots=True)
 class Edge:
-    """A typed, directed, weighted link between two items of one scope."""
+    """A typed, directed, weighted link between two nodes of one scope: items, or symbols of them."""
 
     source: str
     type: str
     target: str
     weight: float = 1.0
+    origin: str = ""
+    """The item whose content says so, with which it changes and goes; empty where somebody else did."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -138,6 +185,8 @@ class Entry:
     passages: Passages | None = None
     fingerprint: bytes = b""
     """A sketch of the words (`rank.duplicates.sketch`), by which near-duplicates are told."""
+    outline: bytes = b""
+    """Its structure (`outline.Outline`, packed), from which its symbols follow. Stores keep it as it is."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -147,6 +196,8 @@ class Batch:
     entries: Sequence[Entry] = ()
     edges: Sequence[Edge] = ()
     delete: Sequence[str] = ()
+    relink: Sequence[str] = ()
+    """Items whose content was read for edges anew: those it gave before go, those among `edges` with it as their origin come."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -243,6 +294,32 @@ class Stored:
 
     item: Item
     fingerprint: bytes = b""
+    outline: bytes = b""
+
+
+@dataclass(frozen=True, slots=True)
+class Head:
+    """What a ranking asks of an item: all that is known of it but its text."""
+
+    id: str
+    kind: str
+    format: str
+    source_ref: str | None
+    status: str
+    created_at: datetime
+    updated_at: datetime
+    importance: float
+    use_count: int
+    metadata: Mapping[str, Any]
+
+
+class NameMatch(NamedTuple):
+    """Something that a question calls by its name, and how well that fits, up to 1."""
+
+    symbol: Symbol
+    fit: float
+    line: int | None = None
+    """The line that was asked for, where one was."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,16 +12,18 @@ from .assemble.results import Result, candidate, evidence
 from .assemble.stats import stats
 from .cancellation import checkpoint, in_thread
 from .contracts import CandidateItem, EvidenceChunk, RetrievalBundle, RetrievalStats
-from .evidence.choose import MAX_TOKENS, Question, choose, weigh
+from .evidence.choose import MAX_TOKENS, Question, choose, named_first, weigh
 from .evidence.cutting import Reader
 from .evidence.gather import Gathered, Gatherer
-from .evidence.snippets import line_of, snippet
+from .evidence.snippets import line_of, line_starts, snippet
+from .expand import expand
 from .filters import And, Exists, Field, Filter, OneOf, check, field_named
 from .matching import holds, only_excludes, parts_of
-from .model import Fused, Item, Passages, Ranking, Snippet, Stored, Weighed
+from .model import Fused, Item, NameMatch, Passages, Ranking, Snippet, Stored, Weighed
 from .plan import Plan
 from .ports import Clock, Store, SupportsNativeText
 from .profiles import TEXT, VECTOR
+from .rank.code import by_name, weighted
 from .rank.duplicates import fold
 from .rank.fuse import fuse
 from .recall import Recalled, recall
@@ -32,6 +34,8 @@ DEEPER = 4
 DEEPEST = 2_000
 """Where folding leaves too few, each route is asked for this many times more hits, up to about so many."""
 
+RERANKED = 50
+"""Results that are looked at as code: what is farther down has no factor that would bring it among the first ten."""
 FUSED_HERE = 1_000
 """Hits of each route that are fused on the caller's own thread, in some milliseconds."""
 NOTHING = Passages((), np.empty((0, 0), np.float32))
@@ -50,8 +54,11 @@ async def search(store: Store, reader: Reader, plan: Plan, clock: Clock) -> Retr
         recalled, fused, kept = await _candidates(store, reader, plan, watch)
         gathered, question = await _gather(store, reader, plan, recalled, [stored.item for _, stored, _ in kept], clock, watch)
         with watch("show"):
-            candidates, proof = await in_thread(_show, plan, question, kept, gathered, watch)
+            candidates, proof = await in_thread(_show, plan, question, recalled.names, kept, gathered, watch)
             facets = await _facets(store, plan, fused)
+        if plan.expand and proof:
+            with watch("expand"):
+                proof = await expand(store, plan.scope, proof, {stored.item.id: stored for _, stored, _ in kept})
     counts = {
         **{route: len(ranking) for route, ranking in recalled.rankings.items()},
         "fused": len(fused),
@@ -79,6 +86,7 @@ async def _candidates(store: Store, reader: Reader, plan: Plan, watch: Stopwatch
             demand = _demand(plan, recalled.rankings)
             fuse_all = partial(_fused, plan, demand, recalled.rankings)
             fused = fuse_all() if depth <= FUSED_HERE else await in_thread(fuse_all)
+            fused = await _as_code(store, plan, recalled, fused)
         with watch("fold"):
             met = await _met(store, plan, recalled.rankings, fused)
             kept = await _distinct(store, plan, demand, met)
@@ -106,6 +114,17 @@ def _fused(plan: Plan, demand: Node | None, rankings: Mapping[str, Ranking]) -> 
         meeting = {hit.id for hit in rankings[TEXT]}
         fused = [result for result in fused if result.id in meeting]
     return [result for result in fused if least is None or result.score >= least]
+
+
+async def _as_code(store: Store, plan: Plan, recalled: Recalled, fused: list[Fused]) -> list[Fused]:
+    """The results as the profile ranks code, where it does."""
+    ranking = plan.profile.code
+    if ranking is None:
+        return fused
+    fused = by_name(fused, recalled.names)
+    heads = await store.heads(plan.scope, [found.id for found in fused[:RERANKED]])
+    first = weighted(fused[:RERANKED], heads, ranking, folders=plan.folders, roles=plan.roles)
+    return [*first, *fused[RERANKED:]]
 
 
 async def _met(store: Store, plan: Plan, rankings: Mapping[str, Ranking], fused: list[Fused]) -> list[Fused]:
@@ -162,31 +181,43 @@ async def _gather(
 
 
 def _show(
-    plan: Plan, question: Question, kept: Sequence[Kept], gathered: Gathered, watch: Stopwatch
+    plan: Plan, question: Question, names: Sequence[NameMatch], kept: Sequence[Kept], gathered: Gathered, watch: Stopwatch
 ) -> tuple[list[CandidateItem], list[EvidenceChunk]]:
     """The candidates as they are shown, and the evidence in them."""
     with watch("weigh"):
         pool = [gathered.passages.get(stored.item.id, NOTHING) for _, stored, _ in kept]
         weighed = weigh(question, pool, [found.score for found, _, _ in kept])
+        if names:
+            weighed = named_first(weighed, [_of(stored.item, names) for _, stored, _ in kept])
         # Who says how items are cut gets these very pieces.
         longest = MAX_TOKENS if plan.prefs.chunking.left_open else 0
         chosen = choose(weighed, k=plan.prefs.top_k_chunks, per_item=plan.prefs.per_item_chunk_cap, max_tokens=longest)
         best: dict[int, Weighed] = {}
         for each in weighed:
             best.setdefault(each.place, each)
-    results = [_result(plan, question.terms, found, best.get(place)) for place, found in enumerate(kept)]
+    called = {match.symbol.item_id: None if match.symbol.kind == "file" else match.symbol.qualified for match in reversed(names)}
+    results = [_result(plan, question.terms, found, best.get(place), called) for place, found in enumerate(kept)]
     proof = evidence(results, chosen, chunkers=gathered.chunkers, distance=plan.prefs.vector.distance)
     return [candidate(result) for result in results], proof
 
 
-def _result(plan: Plan, words: Sequence[str], found: Kept, best: Weighed | None) -> Result:
+def _of(item: Item, names: Sequence[NameMatch]) -> tuple[int, ...]:
+    """Where what the question names stands in an item, the best first; with a line that was asked for, that."""
+    found = [match for match in names if match.symbol.item_id == item.id]
+    lines = line_starts(item.text) if any(match.line for match in found) else [0]
+    return tuple(match.symbol.start if match.line is None else lines[min(match.line, len(lines)) - 1] for match in found)
+
+
+def _result(plan: Plan, words: Sequence[str], found: Kept, best: Weighed | None, called: Mapping[str, str | None]) -> Result:
     checkpoint()
     fused, stored, folded = found
     item = stored.item
-    cut, from_chunk = _snippet(plan, words, item, best, by_words=any(part.route == TEXT for part in fused.parts))
+    by_words = any(part.route == TEXT for part in fused.parts) and item.id not in called
+    cut, from_chunk = _snippet(plan, words, item, best, by_words=by_words)
     first, last = (cut.marks[0][0], cut.marks[-1][1]) if cut.marks else (0, cut.end - cut.start)
     lines = line_of(item.text, cut.start + first), line_of(item.text, max(cut.start, cut.start + last - 1))
-    return Result(fused, item, folded, cut, from_chunk, lines)
+    symbol = best.chunk.anchors.symbol if best and from_chunk else None
+    return Result(fused, item, folded, cut, from_chunk, lines, called.get(item.id) or symbol)
 
 
 def _snippet(plan: Plan, words: Sequence[str], item: Item, best: Weighed | None, *, by_words: bool) -> tuple[Snippet, bool]:

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from .filters import Filter
 from .prefs import RetrievalPrefs
 from .profiles import Profile
+from .routing import NameQuery
 from .textquery import NativeQuery, Node
 
 
@@ -34,3 +35,13 @@ class Plan:
     facets: tuple[str, ...] = ()
     native: NativeText | None = None
     """In place of `query` and `demand`, where the store's own way was asked for."""
+    name: NameQuery | None = None
+    """What the question is, where it is nothing but a name."""
+    mentions: tuple[NameQuery, ...] = ()
+    """What it calls by name among other words."""
+    folders: tuple[str, ...] = ()
+    """Where an answer is more likely."""
+    roles: frozenset[str] = frozenset()
+    """Files that are rarely meant, and are here: tests, generated, vendored."""
+    expand: bool = False
+    """Whether evidence comes with what surrounds it."""

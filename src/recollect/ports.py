@@ -1,25 +1,42 @@
-"""What Recollect needs from the outside, as protocols: a store, an embedder, a token counter, a clock.
+"""What Recollect needs from the outside, as protocols: a store, an embedder, a language model, a token counter, a clock.
 
 The laws every store keeps are tests in `recollect.testing`; `stores.reference` is their executable specification.
 """
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
 from datetime import datetime
-from typing import TYPE_CHECKING, Protocol, runtime_checkable
+from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 
 import numpy as np
 import numpy.typing as npt
 
 from .filters import Filter
-from .model import Batch, Edge, Finding, Known, Passages, Ranking, Retrieval, Space, Stored, StoreStatus, Vector, Visit, Written
+from .model import (
+    Batch,
+    Edge,
+    Finding,
+    Head,
+    Known,
+    Passages,
+    Ranking,
+    Retrieval,
+    Space,
+    Stored,
+    StoreStatus,
+    Symbol,
+    Vector,
+    Visit,
+    Written,
+)
 from .textquery import NativeQuery, Node
 
 if TYPE_CHECKING:
     from .contracts import RetrievalBundle
     from .prefs import RetrievalPrefs
     from .request import RequestContext
+    from .routing import Routed
 
 
 class Clock(Protocol):
@@ -62,9 +79,25 @@ class Embedder(Protocol):
         ...
 
 
+class Llm(Protocol):
+    """A language model that answers with JSON."""
+
+    async def complete(self, system: str, user: str, schema: dict[str, Any]) -> Any:
+        """A JSON object for which this schema was asked, which is not checked. An `LlmError` where there is none, or not in time."""
+        ...
+
+
+class Router(Protocol):
+    """Turns a question into what is searched for, and where."""
+
+    async def route(self, query: str, tree: Callable[[], Awaitable[Sequence[str]]]) -> Routed:
+        """The requests of a question. `tree` gives the paths of all files, and is asked only where they are needed."""
+        ...
+
+
 @runtime_checkable
 class SupportsClosing(Protocol):
-    """An embedder that holds something to let go of, such as connections."""
+    """An embedder or a language model that holds something to let go of, such as connections."""
 
     def close(self) -> None: ...
 
@@ -166,12 +199,29 @@ class Store(Protocol):
         """The items of these ids that there are, in the order asked."""
         ...
 
+    async def heads(self, scope: str, ids: Sequence[str]) -> dict[str, Head]:
+        """What is known of these items but their texts, by id, of those that there are. Asked by searches: it must be fast."""
+        ...
+
     def scan(self, scope: str, where: Filter | None = None) -> AsyncIterator[Stored]:
         """Every item, in order of id, by code points. Items are read a few at a time, and fewer where they are long."""
         ...
 
     def edges(self, scope: str) -> AsyncIterator[Edge]:
         """Every edge, in order of source, type and target, by code points; also one whose ends are no items."""
+        ...
+
+    async def symbols(self, scope: str, keys: Sequence[str], *, limit: int, where: Filter | None = None) -> list[Symbol]:
+        """What has one of these keys (`model.symbol_key`), of items that pass the filter: in order of key, item and start."""
+        ...
+
+    async def symbols_at(self, scope: str, nodes: Sequence[str]) -> list[Symbol]:
+        """The symbols that these nodes are, in order of item and start; one name may stand for several of an item."""
+        ...
+
+    def outlines(self, scope: str, *, unlinked: bool = False) -> AsyncIterator[tuple[str, bytes]]:
+        """The id and the outline of every item that has one, in order of id; or only of those that were written after they were
+        last named in `Batch.relink`."""
         ...
 
     async def passages_of(
@@ -238,7 +288,7 @@ class Store(Protocol):
         ...
 
     async def walk(self, scope: str, starts: Sequence[str], *, hops: int, fan_out: int, types: Sequence[str] | None = None) -> list[Visit]:
-        """Breadth-first over edges in both directions: each node once, nearest first, ties by id.
+        """Breadth-first over edges in both directions: each node once, nearest first, ties by id. A node is an item or a symbol of one.
 
         From each node at most `fan_out` edges are followed: heaviest first, ties by type and by the other end's id."""
         ...

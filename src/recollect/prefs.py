@@ -2,66 +2,28 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from contextlib import contextmanager
-from difflib import get_close_matches
-from typing import Any, ClassVar, Final, Literal, Self
+from typing import Any, Final, Literal, Self
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator, model_validator
-from pydantic.fields import FieldInfo
+from pydantic import BaseModel, Field, field_validator, model_validator
 
 from .contracts import CandidateItem, EvidenceChunk, RetrievalBundle, RetrievalStats
-from .errors import InvalidInput
 from .nearness import Distance
 from .profiles import MAX_DEPTH, Blend, Normalize
+from .routing import MAX_PLACES, Place, SourceType
+from .shapes import MAX_QUERY_CHARS, Section, shown
 
 TextMode = Literal["web", "any", "plain", "phrase", "strict"]
 RankFunction = Literal["ts_rank_cd", "ts_rank", "bm25"]
 ChunkStrategy = Literal["late", "precomputed", "mixed"]
 Pooling = Literal["plain", "contextual"]
+RouterName = Literal["auto", "llm", "rules", "none"]
 
-MAX_QUERY_CHARS: Final = 100_000
 MAX_ITEMS: Final = 1_000
 MAX_CHUNKS: Final = 1_000
 MIN_CHUNK_TOKENS: Final = 16
 MAX_TTL_S: Final = 1_000_000_000
 MAX_SNIPPET_CHARS: Final = 1_000_000
 MAX_WEIGHT: Final = 1_000_000
-
-
-@contextmanager
-def _told(model: type[Section]) -> Iterator[None]:
-    """Turns pydantic's report of all that is wrong into one line about the first of it."""
-    try:
-        yield
-    except ValidationError as error:
-        raise InvalidInput(_refusal(model, error)) from None
-
-
-class Section(BaseModel):
-    """A frozen value with exactly the keys it names. Nothing is converted, except a whole number where any number will do."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid", strict=True, allow_inf_nan=False)
-
-    place: ClassVar[str] = ""
-    """Its key in `RetrievalPrefs`, so that one built alone is told of by its full path too."""
-
-    def __init__(self, **values: Any) -> None:
-        with _told(type(self)):
-            super().__init__(**values)
-
-    # Without this mark pydantic calls an __init__ that is not its own for each section inside, too, and buries what it raises.
-    __init__.__pydantic_base_init__ = True  # type: ignore[attr-defined]
-
-    @classmethod
-    def model_validate(cls, *args: Any, **options: Any) -> Self:
-        with _told(cls):
-            return super().model_validate(*args, **options)
-
-    @classmethod
-    def model_validate_json(cls, *args: Any, **options: Any) -> Self:
-        with _told(cls):
-            return super().model_validate_json(*args, **options)
 
 
 class TextPrefs(Section):
@@ -98,7 +60,7 @@ class VectorPrefs(Section):
     @classmethod
     def _has_a_direction(cls, value: list[float] | None) -> list[float] | None:
         if value is not None and not any(value):
-            raise ValueError(f"vector.query_vector is {_shown(value)}: give numbers that are not all 0")
+            raise ValueError(f"vector.query_vector is {shown(value)}: give numbers that are not all 0")
         return value
 
 
@@ -169,6 +131,24 @@ class SnippetPrefs(Section):
     prefer_chunk_snippet: bool = Field(default=True, description="Whether it is taken from the chunk that matches best.")
 
 
+class RoutingPrefs(Section):
+    """Where to look, and who decides that: what is named here is not left to a router."""
+
+    place = "routing"
+
+    source_types: list[SourceType] = Field(default=[], description="Only items of these formats; none: all.")
+    file_patterns: list[Place] = Field(default=[], max_length=MAX_PLACES, description="Only files whose path matches one of these globs.")
+    folders: list[Place] = Field(default=[], max_length=MAX_PLACES, description="Folders whose files count more; none is left out.")
+    router: RouterName = Field(
+        default="auto", description="Who reads this from the question, in the code profile: llm, rules, none; auto: llm where one is set."
+    )
+
+    @property
+    def names_places(self) -> bool:
+        """Whether the caller says where to look."""
+        return bool(self.source_types or self.file_patterns or self.folders)
+
+
 class RetrievalPrefs(Section):
     """A question and how it is to be answered."""
 
@@ -183,6 +163,8 @@ class RetrievalPrefs(Section):
     chunking: ChunkingPrefs = ChunkingPrefs()
     cache: CachePrefs = CachePrefs()
     snippet: SnippetPrefs = SnippetPrefs()
+    routing: RoutingPrefs = RoutingPrefs()
+    expand: bool | None = Field(default=None, description="Whether evidence comes with what surrounds it; null: as the profile has it.")
     debug: bool = Field(default=False, description="Whether the stats are filled in.")
     profile: str | None = Field(default=None, description="The name of the profile; null: the one that is set.")
     facets: list[str] = Field(default=[], description="Fields whose values are counted among the hits.")
@@ -195,72 +177,3 @@ def json_schemas() -> dict[str, dict[str, Any]]:
         RetrievalPrefs.__name__: RetrievalPrefs.model_json_schema(),
         **{model.__name__: model.model_json_schema(mode="serialization") for model in given},
     }
-
-
-# By pydantic's names for what can be wrong with a value.
-_WANTED: Final = {
-    "bool_type": "true or false",
-    "dict_type": "keys and values",
-    "finite_number": "a finite number",
-    "float_type": "a number",
-    "int_type": "a whole number",
-    "list_type": "a list",
-    "string_type": "a text",
-}
-_OUT_OF_RANGE: Final = ("greater_than", "greater_than_equal", "less_than_equal")
-
-
-def _refusal(model: type[Section], error: ValidationError) -> str:
-    problems = error.errors(include_url=False)
-    # A key that is misspelt is also missing under its right name, and says more.
-    problem = next((each for each in problems if each["type"] == "extra_forbidden"), problems[0])
-    kind, loc, context = problem["type"], problem["loc"], problem.get("ctx", {})
-    section, field = _reached(model, loc)
-    path = ".".join(str(part) for part in (model.place, *loc) if part != "") or model.__name__
-    keys = list(section.model_fields)
-    match kind:
-        case "extra_forbidden" | "invalid_key":
-            close = get_close_matches(str(loc[-1]), keys, n=1)
-            hint = f" (did you mean {close[0]!r}?)" if close else ""
-            return f"there is no key {loc[-1]!r:.80} in {section.place or section.__name__}: there are {', '.join(keys)}{hint}"
-        case "missing":
-            return f"{path} is missing: it has no default, so give it"
-        case "json_invalid":
-            return f"{path} is not JSON: {context['error']}"
-        case "value_error":
-            return str(context["error"])
-        case "literal_error":
-            wanted = f"use {context['expected']}".replace("'", "")
-        case "model_type":
-            wanted = f"give an object with any of {', '.join(keys)}"
-        case _ if kind in _OUT_OF_RANGE:
-            wanted = f"give {_range(field)}"
-        case _ if kind in _WANTED:
-            wanted = ", ".join(filter(None, (f"give {_WANTED[kind]}", _range(field))))
-        case _:
-            wanted = problem["msg"]
-    return f"{path} is {_shown(problem['input'])}: {wanted}"
-
-
-def _reached(model: type[Section], loc: tuple[int | str, ...]) -> tuple[type[Section], FieldInfo | None]:
-    """The section that a path leads into, and the last field on it."""
-    section, field = model, None
-    for part in loc:
-        if not isinstance(part, str) or part not in section.model_fields:
-            break
-        field = section.model_fields[part]
-        if isinstance(field.annotation, type) and issubclass(field.annotation, Section):
-            section = field.annotation
-    return section, field
-
-
-def _range(field: FieldInfo | None) -> str:
-    """Which numbers a field takes, in words; nothing where it takes them all."""
-    limits = {name: getattr(each, name) for each in (field.metadata if field else ()) for name in ("ge", "gt", "le") if hasattr(each, name)}
-    if "le" in limits:
-        return f"{limits['ge']} to {limits['le']}" if "ge" in limits else f"more than {limits['gt']} and at most {limits['le']}"
-    return f"at least {limits['ge']}" if "ge" in limits else f"more than {limits['gt']}" if "gt" in limits else ""
-
-
-def _shown(value: object) -> str:
-    return repr(value).replace("\n", " ")[:80]

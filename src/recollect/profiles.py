@@ -15,6 +15,8 @@ Normalize = Literal["minmax", "zscore", "sigmoid", "none"]
 
 TEXT: Final = "text"
 VECTOR: Final = "vector"
+SYMBOL: Final = "symbol"
+"""What the question calls by its name, in the code profile."""
 MAX_DEPTH: Final = 10_000
 
 
@@ -30,6 +32,24 @@ MAX_DEPTH: Final = 10_000
 
 
 @dataclass(frozen=True, slots=True)
+class CodeRanking:
+    """What a ranking of code knows beside words and meaning. A factor of 1, or False, leaves that out."""
+
+    symbols: bool = True
+    """Whether what the question calls by its name comes first: the definition, before whatever uses it."""
+    folder: float = 1.3
+    """What lies in a folder that the question speaks of."""
+    test: float = 0.8
+    generated: float = 0.6
+    vendored: float = 0.6
+    """Files of these roles, unless the question asks for such."""
+
+    def of_role(self, role: object) -> float:
+        """The factor for a file of this role."""
+        return {"test": self.test, "generated": self.generated, "vendored": self.vendored}.get(str(role), 1.0)
+
+
+@dataclass(frozen=True, slots=True)
 class Profile:
     """The numbers of a search: which routes count how much, and how their rankings become one."""
 
@@ -40,13 +60,16 @@ class Profile:
     rrf_k: int = 10
     depth: int = 100
     """Hits asked of each route, at least; a search for more than this asks for as many as it returns."""
+    code: CodeRanking | None = None
+    """Where it is code that is searched."""
 
 
 PROFILES: Final[Mapping[str, Profile]] = {
     profile.name: profile
     for profile in (
         Profile("documents"),
-        Profile("code", weights=MappingProxyType({TEXT: 0.1, VECTOR: 0.9})),
+        Profile("code", weights=MappingProxyType({TEXT: 0.1, VECTOR: 0.9}), code=CodeRanking()),
+        Profile("code-rrf", MappingProxyType({TEXT: 0.4, VECTOR: 1.0}), blend="rrf", rrf_k=60, depth=50, code=CodeRanking()),
         Profile("graph", weights=MappingProxyType({TEXT: 0.3, VECTOR: 0.7})),
         Profile("memory", weights=MappingProxyType({TEXT: 0.6, VECTOR: 0.4})),
     )

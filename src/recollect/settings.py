@@ -22,6 +22,12 @@ FILE = "recollect.yaml"
 PREFIX = "RECOLLECT_"
 
 
+NAMES_A_REPOSITORY = frozenset(
+    f"GIT_{name}"
+    for name in ("DIR", "WORK_TREE", "INDEX_FILE", "COMMON_DIR", "PREFIX", "NAMESPACE", "OBJECT_DIRECTORY", "ALTERNATE_OBJECT_DIRECTORIES")
+)
+"""Variables that git sets for its hooks, where a command that runs git in another folder would be misled by them."""
+
 VectorPolicy = Literal["auto", "exact", "binary", "hnsw"]
 
 
@@ -39,6 +45,16 @@ class EmbedSettings(Section):
     threads: int | None = Field(default=None, ge=1)
     timeout_s: float = Field(default=30.0, gt=0)
     cache_dir: Path = Field(default_factory=lambda: Path.home() / ".cache" / "recollect")
+
+
+class LlmSettings(Section):
+    """Which language model reads questions: `openai:MODEL`, `ollama:MODEL`, or none."""
+
+    model: str | None = None
+    base_url: str | None = None
+    api_key: str | None = Field(default=None, repr=False)
+    timeout_s: float = Field(default=10.0, gt=0)
+    """For one question, however often the model is asked about it: rules answer where it takes longer."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -114,6 +130,8 @@ class IngestSettings(Section):
 
     max_file_bytes: int = Field(default=10_000_000, ge=1)
     chunk_tokens: int = Field(default=200, ge=16)
+    untracked: bool = False
+    """Whether files that git does not track are taken in too."""
 
 
 class SearchSettings(Section):
@@ -145,6 +163,7 @@ class Settings(Section):
     scope: str = Field(default="default", min_length=1)
     lock_timeout_s: float = Field(default=30.0, ge=0)
     embed: EmbedSettings = EmbedSettings()
+    llm: LlmSettings = LlmSettings()
     vectors: VectorSettings = VectorSettings()
     postgres: PostgresSettings = PostgresSettings()
     cache: CacheSettings = CacheSettings()
@@ -177,6 +196,12 @@ def wants_plain_output(environ: Mapping[str, str] | None = None) -> bool:
     """Whether the terminal, or who sits at it, wants no escape codes: NO_COLOR is set, or TERM is dumb."""
     environ = os.environ if environ is None else environ
     return bool(environ.get("NO_COLOR")) or environ.get("TERM") == "dumb"
+
+
+def environment_of_git(environ: Mapping[str, str] | None = None) -> dict[str, str]:
+    """The environment in which git answers for the folder it is asked about, also where a hook of another repository asks."""
+    environ = os.environ if environ is None else environ
+    return {name: value for name, value in environ.items() if name not in NAMES_A_REPOSITORY}
 
 
 def _read(path: Path, *, required: bool) -> dict[str, Any]:
@@ -234,6 +259,6 @@ def _first_problem(error: ValidationError, path: Path) -> str:
         return f"unknown setting {key!r} in {str(path)!r}: {hint}"
     where = f"in {str(path)!r}, or by the variable {all_keys()[key]}" if key in all_keys() else f"in {str(path)!r}"
     said = problem["msg"].removeprefix("Value error, ").lower()
-    is_secret = key in ("store", "embed.api_key")  # The URL may hold a password.
+    is_secret = key in ("store", "embed.api_key", "llm.api_key")  # The URL may hold a password.
     given = type(problem["input"]).__name__ if is_secret else repr(problem["input"])
     return f"setting {key!r} is {given}: {said} ({where})"

@@ -82,5 +82,6 @@ class SyncLibrary:
     reembed = _waiting(Library.reembed)
     retrieve = _waiting(Library.retrieve)
     search = _waiting(Library.search)
+    span = _waiting(Library.span)
     status = _waiting(Library.status)
     walk = _waiting(Library.walk)

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from ..contracts import CandidateItem, EvidenceAnchors, EvidenceChunk, Explanation, RoutePart
 from ..model import Fused, Item, Part, Snippet, Weighed
 from ..nearness import Distance, nearness
-from ..profiles import TEXT, VECTOR
+from ..profiles import SYMBOL, TEXT, VECTOR
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,6 +22,8 @@ class Result:
     snippet_from_chunk: bool
     lines: tuple[int, int]
     """The first and the last line of what matches in the snippet, or of the snippet where nothing does."""
+    symbol: str | None = None
+    """The definition that the snippet is of."""
 
     def part(self, route: str) -> Part | None:
         return next((part for part in self.fused.parts if part.route == route), None)
@@ -50,6 +52,7 @@ def candidate(result: Result) -> CandidateItem:
         snippet_marks=list(snippet.marks),
         line_start=result.lines[0] if snippet.text else None,
         line_end=result.lines[1] if snippet.text else None,
+        symbol=result.symbol,
         duplicates=list(result.folded),
         why=Explanation(sentence=_sentence(result), parts=[_part(part) for part in result.fused.parts]),
     )
@@ -90,13 +93,16 @@ def _part(part: Part) -> RoutePart:
     )
 
 
-_BY_ROUTE = {TEXT: "by its words", VECTOR: "by its meaning"}
+_BY_ROUTE = {TEXT: "by its words", VECTOR: "by its meaning", SYMBOL: "by its name"}
 
 
 def _sentence(result: Result) -> str:
     """Why the item is here, in words."""
     found = [f"{_BY_ROUTE.get(part.route, f'by {part.route}')} (rank {part.rank})" for part in result.fused.parts if part.rank]
     sentence = f"found {' and '.join(found)}" if found else "found"
+    for part in result.fused.parts:
+        if not part.rank:
+            sentence += f"; {'raised' if part.contribution > 0 else 'lowered'} as it is {part.route}"
     if result.folded:
         sentence += f"; {len(result.folded)} nearly the same folded in"
     return sentence

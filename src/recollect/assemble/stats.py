@@ -10,7 +10,7 @@ from ..plan import Plan
 from ..profiles import TEXT, VECTOR
 from ..textquery import TEXT_CONFIG
 
-STAGES = ("embed", "text", "vector", "fuse", "fold", "chunks", "cut", "embed_chunks", "weigh", "show", "total")
+STAGES = ("names", "embed", "text", "vector", "fuse", "fold", "chunks", "cut", "embed_chunks", "weigh", "show", "expand", "total")
 """In the order they begin. Words and meaning are searched side by side, so which of them is timed first is left to chance."""
 RANK_FUNCTION = "bm25"
 """How words are ranked where the store's server does not do it."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from ..endpoint import SERVICES, address_of
 from ..errors import InvalidInput
 from ..ports import Embedder
 from ..settings import EmbedSettings
@@ -14,11 +15,10 @@ from .onnx import ModelFacts, OnnxEmbedder, open_folder
 
 __all__ = ["HttpEmbedder", "HttpLimits", "ModelFacts", "OnnxEmbedder", "bundled_tokens", "configured", "open_embedder"]
 
-_ENDPOINTS = {"ollama": "http://localhost:11434/v1", "openai": "https://api.openai.com/v1"}
 _BUNDLED = {"granite": granite.open_granite, "minilm": minilm.open_minilm}
 # A store names the model that filled it by its id, and says to set that one.
 _BY_ID = {granite.FACTS.model_id: "granite", minilm.FACTS.model_id: "minilm"}
-_ALLOWED = "'granite', 'minilm', the path of a model folder, " + " and ".join(f"'{service}:MODEL'" for service in _ENDPOINTS)
+_ALLOWED = "'granite', 'minilm', the path of a model folder, " + " and ".join(f"'{service}:MODEL'" for service in SERVICES)
 
 
 def configured(options: EmbedSettings) -> Embedder | None:
@@ -52,11 +52,8 @@ def open_embedder(
     bundled = _BUNDLED.get(_BY_ID.get(name, name))
     if bundled:
         return bundled(cache_dir=cache_dir, threads=threads)
-    service, _, model = name.partition(":")
-    if service in _ENDPOINTS and model:
-        if service == "openai" and base_url is None and not api_key:
-            raise InvalidInput(f"{name!r} needs an API key: give one, or the base_url of a server that asks for none")
-        url = base_url or _ENDPOINTS[service]
+    if address := address_of(name, base_url=base_url, api_key=api_key):
+        model, url = address
         tokens = bundled_tokens()
         return HttpEmbedder(model, base_url=url, tokens=tokens, api_key=api_key, dim=dim, max_tokens=max_tokens or 512, limits=limits)
     folder = Path(name).expanduser()

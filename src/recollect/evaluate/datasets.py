@@ -20,8 +20,8 @@ from pathlib import Path
 from typing import Any, Final, Literal, get_args
 
 from ..errors import InvalidInput
-from ..ingest.kinds import LANGUAGES
 from ..ingest.records import BadRecord, read_records
+from ..kinds import LANGUAGES
 from ..model import Item
 from .judgments import Span, lines_of, read_evidence, read_haystacks, read_judgments
 

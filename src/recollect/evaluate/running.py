@@ -16,7 +16,8 @@ import numpy.typing as npt
 from ..contracts import RetrievalBundle
 from ..errors import InvalidInput
 from ..ingest import Progress
-from ..library import IndexReport, Library
+from ..ingest.report import IndexReport
+from ..library import Library
 from ..profiles import Blend, Normalize
 from ..settings import SearchSettings
 from .datasets import Dataset, Half, Query, chosen, mostly_code, mostly_episodes

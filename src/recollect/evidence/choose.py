@@ -11,7 +11,7 @@ import numpy as np
 
 from ..cancellation import checkpoint, stoppable
 from ..model import Chunk, Passages, Vector, Weighed
-from .blocks import common
+from ..syntax.blocks import common
 from .words import Scores, matches
 
 MAX_TOKENS: Final = 350
@@ -53,6 +53,18 @@ def weigh(question: Question, pool: Sequence[Passages], standing: Sequence[float
     return [Weighed(place, chunk, totals[at], by_words[at], nearest[at]) for at in order.tolist() for place, chunk in [chunks[at]]]
 
 
+def named_first(weighed: Sequence[Weighed], places: Sequence[Sequence[int]]) -> list[Weighed]:
+    """The chunks, where what the question calls by its name comes first: `places` has, for each item, where such things begin."""
+    ahead = 1.0 + max((each.score for each in weighed), default=0.0)
+    found: list[Weighed] = []
+    for each in weighed:
+        offsets = places[each.place]
+        at = next((at for at, offset in enumerate(offsets) if each.chunk.start <= offset < each.chunk.end), None)
+        # The first of several of one item a little before the next.
+        found.append(each if at is None else each._replace(score=each.score + ahead * (1.0 + 1.0 / (1 + at))))
+    return sorted(found, key=lambda each: (-each.score, each.place, each.chunk.ordinal))
+
+
 def choose(weighed: Sequence[Weighed], *, k: int, per_item: int, max_tokens: int = 0) -> list[Weighed]:
     """The k best pieces of evidence, at most so many of one item.
 
@@ -65,7 +77,7 @@ def choose(weighed: Sequence[Weighed], *, k: int, per_item: int, max_tokens: int
     passed_over = 0
     for each in stoppable(weighed):
         near = beside.get((each.place, each.chunk.ordinal), ()) if len(chosen) + passed_over <= k else ()
-        at = next((at for at in near if chosen[at].chunk.token_count + each.chunk.token_count <= max_tokens), None)
+        at = next((at for at in near if _go_together(chosen[at].chunk, each.chunk, max_tokens)), None)
         if at is not None:
             chosen[at] = _joined(chosen[at], each)
         elif taken[each.place] >= per_item:
@@ -81,6 +93,11 @@ def choose(weighed: Sequence[Weighed], *, k: int, per_item: int, max_tokens: int
         for ordinal in (first - 1, first + chosen[at].joined + 1):
             beside.setdefault((each.place, ordinal), []).append(at)
     return chosen
+
+
+def _go_together(piece: Chunk, other: Chunk, max_tokens: int) -> bool:
+    """Whether two chunks are read as one: two definitions never are."""
+    return piece.token_count + other.token_count <= max_tokens and piece.anchors.symbol == other.anchors.symbol
 
 
 def _joined(piece: Weighed, other: Weighed) -> Weighed:

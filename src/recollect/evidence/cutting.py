@@ -19,6 +19,10 @@ from .words import words_of
 NO_MODEL: Final = "none"
 BATCH_TEXTS: Final = 256
 """Texts embedded at once: enough for every core, few enough that an embedder which knows no way to stop is not far from its end."""
+CODE: Final = 2
+"""How much longer chunks of code are: its tokens are shorter. Of 85 questions in words about functions, the right one came first by meaning
+for .106 with 200 tokens and .129 with 400, among the first five for .294 and .353, mean reciprocal rank .204 and .242."""
+OF_CODE: Final = ("auto", "code")
 HEADER_TOKENS: Final = 54
 """Room that title and headings of a chunk may take of what a model reads: 200 characters are rarely more."""
 
@@ -108,10 +112,16 @@ class Reader:
         embedder = self.embedder if with_vectors else None
         contextual = asked.pooling == "contextual" and embedder is not None
         size = asked.max_chunk_tokens or self.chunk_tokens
-        if embedder and not contextual:
-            size = min(size, max(1, embedder.max_tokens - (HEADER_TOKENS if asked.include_headers else 0)))
+        longer = CODE * size if asked.max_chunk_tokens is None and asked.chunker_id in OF_CODE else None
+        headers = HEADER_TOKENS if asked.include_headers else 0
+        # What is left open is cut as at ingest, also where no vector is wanted now.
+        read = embedder if longer is None else self.embedder
+        if read and not contextual:
+            longest = max(1, read.max_tokens - headers)
+            size, longer = min(size, longest), longer and min(longer, longest)
         settings = ChunkSettings(
             max_tokens=size,
+            code_tokens=longer,
             overlap_tokens=min(asked.overlap_tokens or 0, size // 2),
             chunker=asked.chunker_id,
             include_headers=asked.include_headers,

@@ -10,7 +10,7 @@ from itertools import chain, pairwise
 from typing import Final, TypeAlias
 
 from ..cancellation import stoppable
-from .blocks import Outline, Section, common, outline
+from ..syntax.blocks import Outline, Section, common, outline
 from .boundaries import paragraph_starts, sentence_cuts
 from .splitting import Ruler, Span, Splitter
 
@@ -31,6 +31,8 @@ class Piece:
     end: int
     heading_path: tuple[str, ...] = ()
     symbol: str | None = None
+    parent: str | None = None
+    """What the symbol, or all of the piece, is in."""
 
 
 Chunker: TypeAlias = Callable[[str, Sequence[int], Ruler], Iterable[Piece]]
@@ -48,10 +50,10 @@ def prose(text: str, lines: Sequence[int], ruler: Ruler) -> Iterator[Piece]:
     found = paragraph_starts(text, lines)
 
     def paragraphs(start: int, end: int) -> Iterable[int]:
-        return _between(found, start, end)
+        return between(found, start, end)
 
     def sentences(start: int, end: int) -> Iterable[int]:
-        return _merged(_between(found, start, end), sentence_cuts(text, start, end))
+        return _merged(between(found, start, end), sentence_cuts(text, start, end))
 
     return (Piece(*span) for span in Splitter(text, ruler, (paragraphs, sentences)).split(0, len(text)))
 
@@ -62,15 +64,15 @@ def markdown(text: str, lines: Sequence[int], ruler: Ruler) -> Iterator[Piece]:
     coarse = _merged(found.blocks, found.items)
 
     def blocks(start: int, end: int) -> Iterable[int]:
-        return _between(found.blocks, start, end)
+        return between(found.blocks, start, end)
 
     def items(start: int, end: int) -> Iterable[int]:
-        return _between(coarse, start, end)
+        return between(coarse, start, end)
 
     def smallest(start: int, end: int) -> Iterable[int]:
         sentences = [cut for cut in stoppable(sentence_cuts(text, start, end)) if not found.is_solid(cut)]
-        solid = [cut for cut in stoppable(_between(lines, start, end)) if found.is_solid(cut)]
-        return _merged(_between(coarse, start, end), sentences, solid)
+        solid = [cut for cut in stoppable(between(lines, start, end)) if found.is_solid(cut)]
+        return _merged(between(coarse, start, end), sentences, solid)
 
     splitter = Splitter(text, ruler, (blocks, items, smallest))
     for group in _groups(found, len(text), ruler):
@@ -111,17 +113,17 @@ def _joined(left: Section, right: Section) -> Section:
 
 
 def code(text: str, lines: Sequence[int], ruler: Ruler) -> Iterator[Piece]:
-    """Top-level definitions, then what blank lines separate, then lines."""
+    """Top-level definitions as their lines look, then what blank lines separate, then lines. For languages without a grammar."""
     top, loose = _code_cuts(text, lines)
 
     def definitions(start: int, end: int) -> Iterable[int]:
-        return _between(top, start, end)
+        return between(top, start, end)
 
     def paragraphs(start: int, end: int) -> Iterable[int]:
-        return _between(loose, start, end)
+        return between(loose, start, end)
 
     def single_lines(start: int, end: int) -> Iterable[int]:
-        return _between(lines, start, end)
+        return between(lines, start, end)
 
     splitter = Splitter(text, ruler, (definitions, paragraphs, single_lines), whole_lines=True)
     return (Piece(start, end, symbol=_symbol(text[start:end])) for start, end in splitter.split(0, len(text)))
@@ -155,7 +157,7 @@ def _symbol(code: str) -> str | None:
     return names[0] if len(names) == 1 and DEFINITION.match(opening) else None
 
 
-def _between(cuts: Sequence[int], start: int, end: int) -> Sequence[int]:
+def between(cuts: Sequence[int], start: int, end: int) -> Sequence[int]:
     """Those of the rising cuts that are inside the span."""
     return cuts[bisect_right(cuts, start) : bisect_right(cuts, end - 1)]
 

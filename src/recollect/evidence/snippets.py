@@ -13,9 +13,9 @@ from ..analysis import terms as terms_of
 from ..cancellation import stoppable
 from ..errors import InvalidInput
 from ..model import Snippet
-from .boundaries import NEWLINE, WORD_START, is_boundary, line_of, safe_cut, sentence_cuts
+from .boundaries import NEWLINE, WORD_START, is_boundary, line_of, line_starts, safe_cut, sentence_cuts
 
-__all__ = ["line_of", "snippet"]
+__all__ = ["line_of", "line_starts", "snippet"]
 
 # So many windows, and at least so many characters, are looked at word by word: what the terms of a text are takes nearly all of the
 # time, .3 ms for a thousand characters. Where in a longer span they lie, a plain search for the beginnings of words tells: of 8,000

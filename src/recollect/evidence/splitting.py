@@ -162,8 +162,10 @@ class Splitter:
             yield start, end
 
     def _overlap(self, before: Span, piece: Span) -> int:
-        """Where a piece begins when it takes in the end of the one before it."""
+        """Where a piece begins when it takes in the end of the one before it; one of white space is left alone, as nobody reads it."""
         start = piece[0]
+        if self.text[slice(*piece)].isspace():
+            return start
         blank = before[1] - before[0] - len(self.text[slice(*before)].lstrip())
         floor = max(before[0] + blank + 1, self.ruler.back(start, self.ruler.overlap_tokens))
         if self.levels:

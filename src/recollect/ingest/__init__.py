@@ -1,4 +1,4 @@
-"""The write path on one screen: items are cut into chunks, embedded and written, a batch at a time.
+"""The write path on one screen: items are outlined, cut into chunks, embedded and written, a batch at a time.
 
 While one batch is being embedded, the next is being read and cut and the last is being written.
 """
@@ -6,7 +6,7 @@ While one batch is being embedded, the next is being read and cut and the last i
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Callable, Iterable, Iterator, Sequence
+from collections.abc import AsyncIterator, Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from time import monotonic
@@ -16,9 +16,11 @@ import numpy as np
 from ..analysis import terms
 from ..cancellation import in_thread
 from ..evidence.cutting import Cutter, shared_out
+from ..evidence.words import words_of
 from ..model import Batch, Chunk, Entry, Item, Passages, Stored, Vector, Written
 from ..ports import Store
 from ..rank.duplicates import sketch
+from ..syntax import outline_of
 
 BATCH_CHUNKS = 512
 """Chunks embedded and written together: enough to sort by length with little padding, few enough that an interrupt
@@ -73,17 +75,22 @@ async def ingest(
     progress: Progress,
     report: Report | None = None,
     undated: datetime | None = None,
+    replaced: dict[str, bytes] | None = None,
 ) -> Written:
     """Write the items; what was done, by id. What is interrupted leaves whole batches behind.
 
-    Items with the time `undated` have none of their own: they keep the times of the item they replace."""
+    Items with the time `undated` have none of their own: they keep the times of the item they replace. The outlines that items had
+    before they were replaced are put into `replaced`, by id."""
     done: list[Written] = []
     writing: asyncio.Task[Written] | None = None
     try:
         async for batch in _ahead(_batches(items, cutter)):
+            before = {stored.item.id: stored for stored in await store.get(scope, [each.item.id for each in batch])}
             if undated:
-                batch = await _dated(store, scope, batch, undated)
-            entries = await _entries(store, scope, batch, cutter, progress, report)
+                batch = [replace(each, item=_dated(each.item, before.get(each.item.id), undated)) for each in batch]
+            if replaced is not None:
+                replaced |= {item_id: stored.outline for item_id, stored in before.items() if stored.outline} | replaced
+            entries = await _entries(store, scope, batch, before, cutter, progress, report)
             if writing:
                 done.append(await writing)
             writing = asyncio.create_task(store.write(scope, Batch(entries), space=cutter.space if cutter else None))
@@ -102,18 +109,28 @@ async def ingest(
 
 @dataclass(frozen=True, slots=True)
 class Prepared:
-    """An item, cut and sketched, before it is embedded."""
+    """An item, cut, sketched and outlined, before it is embedded."""
 
     item: Item
     chunks: tuple[Chunk, ...]
     fingerprint: bytes
+    outline: bytes
+
+    @classmethod
+    def of(cls, item: Item, cutter: Cutter | None) -> Prepared:
+        outline = outline_of(item)
+        words = terms(f"{item.title or ''}\n{item.text}")
+        return cls(item, cutter.cut(item) if cutter else (), sketch(words), outline.pack() if outline else b"")
+
+    def entry(self, passages: Passages | None = None) -> Entry:
+        return Entry(self.item, passages, self.fingerprint, self.outline)
 
 
 def _batches(items: Iterable[Item], cutter: Cutter | None) -> Iterator[list[Prepared]]:
     batch: list[Prepared] = []
     chunks = chars = 0
     for item in items:
-        prepared = Prepared(item, cutter.cut(item) if cutter else (), sketch(terms(f"{item.title or ''}\n{item.text}")))
+        prepared = Prepared.of(item, cutter)
         batch.append(prepared)
         chunks += len(prepared.chunks)
         chars += len(item.text)
@@ -136,52 +153,71 @@ async def _ahead(batches: Iterator[list[Prepared]]) -> AsyncIterator[list[Prepar
 
 
 async def _passages(
-    items: Sequence[tuple[Item, tuple[Chunk, ...]]], cutter: Cutter, progress: Progress, report: Report | None
+    items: Sequence[tuple[Item, tuple[Chunk, ...]]],
+    cutter: Cutter,
+    progress: Progress,
+    report: Report | None,
+    known: Mapping[str, Vector] | None = None,
 ) -> list[Passages]:
-    """Passages of items that have been cut. Embedded a piece at a time, so that a very long item shows progress too."""
+    """Passages of items that have been cut. A text is embedded once, and not at all if its vector is known. They are
+    embedded a piece at a time, so that a very long item shows progress too."""
     texts = [text for item, chunks in items for text in cutter.texts(item, chunks)]
-    vectors: list[Vector] = []
-    words: list[bytes] = []
-    for begin in range(0, len(texts), BATCH_CHUNKS):
-        rows, own = await in_thread(cutter.made_of, texts[begin : begin + BATCH_CHUNKS])
-        vectors.append(rows)
-        words += own
-        progress.chunks_embedded += len(rows)
+    vectors = {text: vector for text in texts if (vector := (known or {}).get(text)) is not None}
+    words = await in_thread(lambda: {text: words_of(text) for text in vectors})
+    new = [text for text in dict.fromkeys(texts) if text not in vectors]
+    progress.chunks_reused += len(texts) - len(new)
+    for begin in range(0, len(new), BATCH_CHUNKS):
+        part = new[begin : begin + BATCH_CHUNKS]
+        rows, own = await in_thread(cutter.made_of, part)
+        vectors |= zip(part, rows, strict=True)
+        words |= zip(part, own, strict=True)
+        progress.chunks_embedded += len(part)
         if report:
             report(progress)
-    return shared_out([chunks for _, chunks in items], np.concatenate(vectors), words)
+    return shared_out([chunks for _, chunks in items], np.stack([vectors[text] for text in texts]), [words[text] for text in texts])
 
 
 async def _entries(
-    store: Store, scope: str, batch: list[Prepared], cutter: Cutter | None, progress: Progress, report: Report | None
+    store: Store,
+    scope: str,
+    batch: list[Prepared],
+    before: Mapping[str, Stored],
+    cutter: Cutter | None,
+    progress: Progress,
+    report: Report | None,
 ) -> list[Entry]:
     if cutter is None:
-        return [Entry(each.item, None, each.fingerprint) for each in batch]
+        return [each.entry() for each in batch]
     passages = await store.passages(scope, list({each.item.content_hash for each in batch}), cutter.space)
     progress.chunks_reused += sum(len(passages[each.item.content_hash].chunks) for each in batch if each.item.content_hash in passages)
     fresh = {each.item.content_hash: each for each in batch if each.chunks and each.item.content_hash not in passages}
     if fresh:
-        made = await _passages([(each.item, each.chunks) for each in fresh.values()], cutter, progress, report)
+        old = [before[each.item.id] for each in fresh.values() if each.item.id in before]
+        known = await _vectors(store, scope, [stored.item for stored in old], cutter)
+        made = await _passages([(each.item, each.chunks) for each in fresh.values()], cutter, progress, report, known)
         passages |= dict(zip(fresh, made, strict=True))
-    return [Entry(each.item, passages.get(each.item.content_hash), each.fingerprint) for each in batch]
+    return [each.entry(passages.get(each.item.content_hash)) for each in batch]
 
 
-async def _dated(store: Store, scope: str, batch: list[Prepared], undated: datetime) -> list[Prepared]:
+async def _vectors(store: Store, scope: str, items: Sequence[Item], cutter: Cutter) -> dict[str, Vector]:
+    """The vectors that stored items have, by the texts they were made of: of a changed file most chunks are as they were."""
+    contents = {item.id: item.content_hash for item in items}
+    passages = await store.passages_of(scope, list(contents), space=cutter.space, contents=contents) if contents else {}
+    made = [(item, passages[item.id]) for item in items if item.id in passages]
+    return {text: row for item, own in made for text, row in zip(cutter.texts(item, own.chunks), own.vectors, strict=True)}
+
+
+def _dated(item: Item, stored: Stored | None, undated: datetime) -> Item:
     """An item that came before keeps the time of its first coming and, if it is still the same, of its last change."""
-    before = {stored.item.id: stored.item for stored in await store.get(scope, [each.item.id for each in batch])}
-
-    def dated(item: Item) -> Item:
-        old = before.get(item.id)
-        if old is None:
-            return item
-        same = (old.content_hash, dict(old.metadata)) == (item.content_hash, dict(item.metadata))
-        return replace(
-            item,
-            created_at=old.created_at if item.created_at == undated else item.created_at,
-            updated_at=old.updated_at if same and item.updated_at == undated else item.updated_at,
-        )
-
-    return [replace(each, item=dated(each.item)) for each in batch]
+    if stored is None:
+        return item
+    old = stored.item
+    same = (old.content_hash, dict(old.metadata)) == (item.content_hash, dict(item.metadata))
+    return replace(
+        item,
+        created_at=old.created_at if item.created_at == undated else item.created_at,
+        updated_at=old.updated_at if same and item.updated_at == undated else item.updated_at,
+    )
 
 
 async def fill(store: Store, scope: str, *, cutter: Cutter, progress: Progress, report: Report | None = None) -> None:

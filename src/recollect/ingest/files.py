@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
 from ..model import Item, Known
 from . import Problem
-from .readers import Unreadable, read
+from .folders import UNTRACKED
+from .readers import Document, Unreadable, read
+from .roles import role_of
 from .walk import Found, Skipped, reference, walk
 
 SOURCE: Final = "file"
@@ -25,6 +28,10 @@ class Survey:
     gone: list[str] = field(default_factory=list)
     problems: list[Problem] = field(default_factory=list)
     left_out: int = 0
+    untracked: int = 0
+    """How many of those left out git does not track."""
+    roots: list[str] = field(default_factory=list)
+    """The references of the paths themselves."""
 
 
 def refs(paths: Sequence[Path], base: Path) -> list[str]:
@@ -32,17 +39,20 @@ def refs(paths: Sequence[Path], base: Path) -> list[str]:
     return ["" if (ref := reference(path, base)) == "." else ref for path in paths]
 
 
-def survey(paths: Sequence[Path], known: Mapping[str, Known], *, base: Path, max_bytes: int, never: Path | None = None) -> Survey:
+def survey(
+    paths: Sequence[Path], known: Mapping[str, Known], *, base: Path, max_bytes: int, untracked: bool = False, never: Path | None = None
+) -> Survey:
     """Look at everything under the paths. Of what is known under them, gone is what was
     neither found nor hidden from view nor the cause of a problem. What is in the folder `never`, the store's own, is left out."""
-    result = Survey()
+    result = Survey(roots=[reference(path, base) for path in paths])
+    store = os.path.join(os.path.abspath(never), "") if never else None
     seen: set[str] = set()
     skipped: list[Skipped] = []
     for path in paths:
-        for entry in walk(path, base=base, max_bytes=max_bytes):
+        for entry in walk(path, base=base, max_bytes=max_bytes, untracked=untracked):
             if isinstance(entry, Skipped):
                 skipped.append(entry)
-            elif never and entry.path.is_relative_to(never):
+            elif store and entry.location.startswith(store):
                 result.left_out += 1
             elif entry.ref not in seen:
                 seen.add(entry.ref)
@@ -53,6 +63,8 @@ def survey(paths: Sequence[Path], known: Mapping[str, Known], *, base: Path, max
                     result.changed.append(entry)
     result.problems = [Problem(entry.ref, entry.reason) for entry in skipped if entry.problem]
     result.left_out += sum(not entry.problem for entry in skipped)
+    own = f"{reference(never, base)}/" if never else None
+    result.untracked = sum(entry.reason == UNTRACKED and not (own and entry.ref.startswith(own)) for entry in skipped)
     seen |= {entry.ref for entry in skipped if entry.problem}
     hidden = [entry for entry in skipped if entry.unseen]
     result.gone = [ref for ref in known if ref not in seen and not any(entry.hides(ref) for entry in hidden)]
@@ -81,8 +93,20 @@ def items(result: Survey, known: Mapping[str, Known], *, scope: str) -> Iterator
             source=SOURCE,
             source_ref=file.ref,
             title=document.title,
-            metadata=document.metadata,
+            metadata=_with_role(document, _inside(file.ref, result.roots)),
             created_at=before.created_at if before else changed_at,
             updated_at=changed_at,
             stamp=file.stamp,
         )
+
+
+def _inside(ref: str, roots: Sequence[str]) -> str:
+    """The reference without what is above the path that was named, where that lies outside of the base: it says nothing of the material."""
+    if not os.path.isabs(ref):
+        return ref
+    return min((os.path.relpath(ref, root) for root in roots if ref.startswith(f"{root}/")), key=len, default=os.path.basename(ref))
+
+
+def _with_role(document: Document, path: str) -> Mapping[str, Any]:
+    role = role_of(path, document.text)
+    return {**document.metadata, "role": role} if role else document.metadata

@@ -10,13 +10,14 @@ import numpy as np
 
 from ..cancellation import in_thread
 from ..errors import InvalidInput
-from ..model import Ranking, Space, Vector
+from ..model import NameMatch, Ranking, Space, Vector
 from ..nearness import nearness
 from ..plan import Plan
 from ..ports import Embedder, Store, SupportsBlockingSearch, SupportsNativeText
 from ..profiles import TEXT, VECTOR
 from ..stopwatch import Stopwatch
 from ..textquery import Boolean
+from .names import by_names
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,6 +28,8 @@ class Recalled:
     space: Space | None
     vector: Vector | None
     """The question's, where meaning counts and something can make it one."""
+    names: tuple[NameMatch, ...] = ()
+    """What the question calls by its name."""
 
 
 async def recall(store: Store, embedder: Embedder | None, plan: Plan, depth: int, watch: Stopwatch) -> Recalled:
@@ -35,17 +38,18 @@ async def recall(store: Store, embedder: Embedder | None, plan: Plan, depth: int
     # The embedding first: it leaves the interpreter to the text route as soon as the model runs.
     meaning = asyncio.ensure_future(by_vector(store, embedder, plan, depth, space, watch))
     words = asyncio.ensure_future(by_text(store, plan, depth, watch))
+    names = asyncio.ensure_future(by_names(store, plan, watch))
     try:
-        (vector, near), matching = await asyncio.gather(meaning, words)
+        (vector, near), matching, named = await asyncio.gather(meaning, words, names)
         known = await space
     finally:
-        for task in (meaning, words, space):
+        for task in (meaning, words, names, space):
             task.cancel()
     if near is not None and await store.space() != known:
         # Another model took over while the question was being embedded: hits of its vectors mean nothing.
         return await recall(store, embedder, plan, depth, watch)
     found = {VECTOR: near, TEXT: matching}
-    return Recalled({route: ranking for route, ranking in found.items() if ranking is not None}, known, vector)
+    return Recalled({route: ranking for route, ranking in found.items() if ranking is not None}, known, vector, named)
 
 
 async def by_text(store: Store, plan: Plan, depth: int, watch: Stopwatch) -> Ranking | None:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from ..analysis import spans
 from ..evidence.boundaries import sentence_cuts
+from .surroundings import context_lines
 from .terminal import INDENT, Look, Marks, clean, columns_of, count, shortened, text_lines
 
 if TYPE_CHECKING:
@@ -85,6 +86,7 @@ def _shown_lines(notes: str, found: CandidateItem, proof: list[EvidenceChunk], l
     heads = [beside] if _columns(beside) <= width else [notes, shortened(place, width)]
     lines = [INDENT + look.faint(head) for head in heads if head]
     lines += [TEXT_INDENT + line for line in text_lines(found.snippet or "", look, TEXT_INDENT, marks=found.snippet_marks)]
+    lines += [line for chunk in best for line in context_lines(chunk, look, TEXT_INDENT, full=False)]
     for chunk in proof[len(best) :]:
         opening = _opening(chunk, look.columns - len(TEXT_INDENT))
         lines.append(INDENT + look.faint(shortened(_place(chunk, found.title), width)))
@@ -101,6 +103,7 @@ def _whole_lines(where: str, title: str | None, proof: list[EvidenceChunk], look
         lines += [*([""] if lines else []), INDENT + look.faint(place)]
         own = text_lines(text, look, TEXT_INDENT, marks=_marks(text, wanted.terms), blanks=True)
         lines += [TEXT_INDENT + line if line else "" for line in own]
+        lines += context_lines(chunk, look, TEXT_INDENT, full=True)
     return lines
 
 
@@ -158,6 +161,8 @@ def _explanation_lines(why: Explanation, score: float, look: Look) -> list[str]:
 
 
 def _part_line(part: RoutePart, width: int) -> str:
+    if not part.rank:  # no route, but a factor for what is known of the item
+        return f"{part.route:<{width}}  {part.contribution:.6f}  times {part.score:g}"
     how = f"rank {part.rank}, score {part.score:.4f}; {part.normalised:.6f} x weight {part.weight:g}"
     return f"{part.route:<{width}}  {part.contribution:.6f}  {how}"
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import os
-from argparse import SUPPRESS, ArgumentParser, ArgumentTypeError, Namespace, RawDescriptionHelpFormatter
+from argparse import SUPPRESS, ArgumentParser, ArgumentTypeError, BooleanOptionalAction, Namespace, RawDescriptionHelpFormatter
 from collections.abc import Sequence
 from datetime import datetime
 from functools import partial
@@ -193,6 +193,9 @@ def _index(each: Any) -> None:
     verb = _verb(each, "index", "take in files and folders; only what changed is read again", writes=True, model=True)
     verb.add_argument("paths", metavar="PATH", nargs="*", help="a file or folder; '-' takes one text from stdin, under --id")
     verb.add_argument("--base", metavar="DIR", type=Path, help="the folder that paths are kept relative to (default: the store's parent)")
+    verb.add_argument(
+        "--untracked", action="store_true", default=None, help="in a git repository, files that git does not track too (default: not)"
+    )
     verb.add_argument("--id", metavar="ID", help="the id of the text from stdin")
     verb.add_argument("--title", metavar="TEXT", help="the title of the text from stdin")
     verb.add_argument("--reembed", action="store_true", help="first move the whole store to the model and chunking now set")
@@ -211,7 +214,7 @@ def _search(each: Any) -> None:
     verb.add_argument("--k", "-k", metavar="N", type=int, help="how many results (default: 10)")
     verb.add_argument("--where", metavar="JSON", type=_json, help="only items that pass this filter")
     verb.add_argument("--mode", help='how words are read: web ("phrases", -not, OR), any, plain, phrase or strict (default: web)')
-    verb.add_argument("--profile", help="the kind of material: documents, code, graph or memory (default: documents)")
+    verb.add_argument("--profile", help="the kind of material: documents, code, code-rrf, graph or memory (default: documents)")
     verb.add_argument("--min-score", metavar="X", type=float, help="leave out results below this score")
     verb.add_argument("--min-similarity", metavar="X", type=float, help="leave out what is less similar by meaning, 0 to 1")
     verb.add_argument("--facet", metavar="FIELD", action="append", default=[], help="count the values of a field (may be repeated)")
@@ -221,12 +224,25 @@ def _search(each: Any) -> None:
     verb.add_argument("--deadline", metavar="SECONDS", type=float, help="give up when there is no answer by then")
     verb.add_argument("--explain", action="store_true", help="show what each route gave to each score")
     verb.add_argument("--debug", action="store_true", help="show timings, counts and parameters")
+    _add_places(verb.add_argument_group("where to look"))
     _add_evidence(verb.add_argument_group("evidence"))
     verb.set_defaults(run=verbs.search)
 
 
+def _add_places(group: Any) -> None:
+    group.add_argument("--type", metavar="TYPE", action="append", default=[], help="only code, markdown or text (may be repeated)")
+    group.add_argument("--file", metavar="GLOB", action="append", default=[], help="only files like '*.py' or 'src/**' (may be repeated)")
+    group.add_argument("--folder", metavar="DIR", action="append", default=[], help="what lies there counts more (may be repeated)")
+    group.add_argument(
+        "--router", default="auto", help="who reads this from the question, with --profile code: auto, llm, rules or none (default: auto)"
+    )
+
+
 def _add_evidence(group: Any) -> None:
     group.add_argument("--full", action="store_true", help="show the whole text of each piece of evidence")
+    group.add_argument(
+        "--expand", action=BooleanOptionalAction, help="show what surrounds the evidence: parents, imports, callers... (default: for code)"
+    )
     group.add_argument("--chunks", metavar="N", type=int, help="how many pieces of evidence, 0 for none (default: 12)")
     group.add_argument("--chunks-per-item", metavar="N", type=int, help="how many of them of one item, at most (default: 3)")
     group.add_argument(
@@ -242,8 +258,8 @@ def _add_evidence(group: Any) -> None:
 
 
 def _get(each: Any) -> None:
-    verb = _verb(each, "get", "show one item whole")
-    verb.add_argument("id", metavar="ID")
+    verb = _verb(each, "get", "show one item whole, or some lines of it")
+    verb.add_argument("id", metavar="ID", help="an id; or a place: src/a.py:10-40, src/a.py:10, src/a.py#Store.write")
     verb.set_defaults(run=verbs.get)
 
 

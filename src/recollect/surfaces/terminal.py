@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from ..copying import CopyProgress, CopyReport
     from ..ingest import Progress
-    from ..library import IndexReport
+    from ..ingest.report import IndexReport
     from ..model import CacheStatus, Finding, Item, Retrieval, StoreStatus
 
 # What a terminal obeys instead of showing: C0 and C1 controls, line separators, marks that turn the direction of

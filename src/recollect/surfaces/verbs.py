@@ -18,9 +18,11 @@ from .screen import Screen
 
 if TYPE_CHECKING:
     from ..contracts import RetrievalBundle
-    from ..library import IndexReport, Library
-    from ..model import Retrieval
+    from ..ingest.report import IndexReport
+    from ..library import Library
+    from ..model import Item, Retrieval
     from ..settings import Settings
+    from ..spans import Span
 
 WORKED: Final = 0
 NOTHING_FOUND: Final = 1
@@ -35,6 +37,10 @@ OPTIONS: Final = {
     "chunking.strategy": "--strategy",
     "chunks": "--chunks",
     "chunks_per_item": "--chunks-per-item",
+    "source_types": "--type",
+    "file_patterns": "--file",
+    "folders": "--folder",
+    "router": "--router",
 }
 """What the command calls some of a search's arguments."""
 
@@ -53,11 +59,13 @@ async def index(library: Library, args: Namespace, screen: Screen) -> int:
         report = await library.add_text(args.text, item_id=args.id, title=args.title)
     elif args.paths:
         with screen.progress("file") as progress:
-            report = await library.index(args.paths, base=args.base, report=progress)
+            report = await library.index(args.paths, base=args.base, untracked=args.untracked, report=progress)
         code = _verdict(report, args.paths, screen)
     else:
         return _finished(screen, value, lines, code)
     _tell_problems(report, screen)
+    if report.untracked:
+        screen.note(f"left out {terminal.count(report.untracked, 'file')} that git does not track: --untracked takes them in too")
     noun = "text" if args.text is not None else "file"
     return _finished(screen, value | asdict(report), [*lines, terminal.report_text(report, done="indexed", noun=noun)], code)
 
@@ -87,7 +95,7 @@ def _finished(screen: Screen, value: Mapping[str, Any], lines: list[str], code: 
 
 async def import_records(library: Library, args: Namespace, screen: Screen) -> int:
     """Take in JSON Lines. What is wrong with a line is told by file, line and column."""
-    from ..library import IndexReport
+    from ..ingest.report import IndexReport
 
     total = IndexReport()
     with ExitStack() as opened:
@@ -133,6 +141,7 @@ async def search(library: Library, args: Namespace, screen: Screen) -> int:
     """Ask."""
     from ..analysis import query_terms
     from .answers import Wanted, bundle_text
+    from .surroundings import routing_text
 
     query = " ".join(args.query)
     begin = perf_counter()
@@ -148,6 +157,8 @@ async def search(library: Library, args: Namespace, screen: Screen) -> int:
         screen.show_json({"query": query} | bundle.model_dump(mode="json", exclude=None if args.debug else {"stats"}))
     elif text := bundle_text(bundle, screen.look, wanted):
         screen.show(text)
+    if said := routing_text(bundle.routing):
+        screen.note(said)
     if not bundle.candidates:
         screen.note(f"nothing was found for {query!r}")
         return NOTHING_FOUND
@@ -177,6 +188,11 @@ async def _asked(library: Library, query: str, args: Namespace) -> RetrievalBund
             chunks_per_item=args.chunks_per_item,
             chunking={name: value for name, value in chunking.items() if value is not None},
             cache={"use_chunk_cache": False, "write_chunk_cache": False} if args.no_cache else None,
+            source_types=args.type,
+            file_patterns=args.file,
+            folders=args.folder,
+            router=args.router,
+            expand=args.expand,
             debug=args.debug,
             deadline_s=args.deadline,
             blend=args.blend,
@@ -203,18 +219,36 @@ async def schema(_: Settings, args: Namespace, screen: Screen) -> int:
 
 
 async def get(library: Library, args: Namespace, screen: Screen) -> int:
-    """Show one item whole."""
+    """Show one item whole, or what a place names of one. What is an id is no place."""
+    from ..spans import Span
+
     try:
-        item = await library.get(args.id)
+        item = await _got(library, args.id)
     except NotFound as error:
         await library.store.space()  # Where there is no store at all, this says so too, and more is wrong than the id.
         fail(screen, error)
         return NOTHING_FOUND
-    if screen.as_json:
+    if isinstance(item, Span):
+        if screen.as_json:
+            screen.show_json(asdict(item))
+        else:
+            screen.show(terminal.clean(item.text, lines=True))
+    elif screen.as_json:
         screen.show_json({each.name: _plain(getattr(item, each.name)) for each in fields(item)})
     else:
         screen.show(terminal.item_text(item, screen.look))
     return WORKED
+
+
+async def _got(library: Library, name: str) -> Item | Span:
+    from ..spans import is_place
+
+    try:
+        return await library.get(name)
+    except NotFound:
+        if not is_place(name):
+            raise
+    return await library.span(name)
 
 
 def _plain(value: Any) -> Any:

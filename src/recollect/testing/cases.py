@@ -14,6 +14,7 @@ import numpy as np
 
 from ..filters import Filter
 from ..model import Anchors, Batch, Chunk, Edge, Entry, Item, Passages, Ranking, Space, Vector, Written, digest
+from ..outline import Definition, Outline
 from ..ports import Store
 
 SCOPE = "tenant-a"
@@ -124,15 +125,29 @@ def plain(item_id: str, text: str, *, scope: str = SCOPE, **fields: Any) -> Entr
     return Entry(item(item_id, text, scope=scope, **fields))
 
 
+def outlined(item_id: str, *names: str, scope: str = SCOPE, **fields: Any) -> Entry:
+    """An item of code, without passages: a line for each qualified name, which is defined there."""
+    definitions: list[Definition] = []
+    start = 0
+    for line, name in enumerate(names, 1):
+        parent, _, own = name.rpartition(".")
+        span: dict[str, Any] = {"start": start, "end": start + len(name), "body": start, "line_start": line, "line_end": line}
+        definitions.append(Definition(name=own, qualified=name, kind="function", parent=parent or None, **span))
+        start += len(name) + 1
+    packed = Outline(language="python", definitions=tuple(definitions)).pack()
+    return Entry(item(item_id, "\n".join(names) or "nothing", scope=scope, **fields), outline=packed)
+
+
 async def write(
     store: Store,
     *entries: Entry,
     edges: Sequence[Edge] = (),
     delete: Sequence[str] = (),
+    relink: Sequence[str] = (),
     scope: str = SCOPE,
     space: Space | None = SPACE,
 ) -> Written:
-    return await store.write(scope, Batch(entries, edges, delete), space=space)
+    return await store.write(scope, Batch(entries, edges, delete, relink), space=space)
 
 
 async def scanned(store: Store, where: Filter | None = None, scope: str = SCOPE) -> list[str]:

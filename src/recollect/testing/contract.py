@@ -5,6 +5,7 @@ from .filtering import *
 from .isolation import *
 from .listing import *
 from .nearness import *
+from .outlines import *
 from .retrievals import *
 from .searching import *
 from .spaces import *

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from datetime import timedelta
+from typing import Any
+
 from ..filters import parse
-from ..model import Edge, Known
+from ..model import Edge, Head, Known
 from ..ports import Store
 from .cases import OTHER, SCOPE, SPACE, WHEN, OpenStore, direction, entry, item, law, opened, plain, scanned, write
 
@@ -29,6 +32,25 @@ async def test_scan_gives_long_items_whole(store: Store) -> None:
     texts = [f"{at}" + " " * (1_500_000 if at % 3 else 1) + "end" for at in range(9)]
     await write(store, *(plain(f"i{at}", text) for at, text in enumerate(texts)))
     assert [found.item.text async for found in store.scan(SCOPE)] == texts
+
+
+@law
+async def test_a_head_has_what_is_known_of_an_item_but_its_text(store: Store) -> None:
+    whole: dict[str, Any] = {
+        "kind": "code",
+        "format": "code",
+        "source_ref": "a.py",
+        "status": "approved",
+        "created_at": WHEN - timedelta(days=2),
+        "updated_at": WHEN - timedelta(days=1),
+        "importance": 0.75,
+        "use_count": 3,
+        "metadata": {"language": "python", "n": [1, 2]},
+    }
+    await write(store, plain("a", "text", **whole), plain("b", "text"))
+    found = await store.heads(SCOPE, ["b", "missing", "a", "b"])
+    assert found == {"a": Head(id="a", **whole), "b": Head("b", "document", "text", None, "draft", WHEN, WHEN, 0.5, 0, {})}
+    assert await store.heads(SCOPE, []) == await store.heads(OTHER, ["a"]) == {}
 
 
 @law

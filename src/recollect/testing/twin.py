@@ -9,15 +9,17 @@ from typing import Any
 import pytest
 
 from ..filters import Filter, parse
-from ..model import Batch, Edge, Entry
+from ..model import Batch, Edge, Entry, node_of, symbol_key
 from ..ports import Store
 from ..stores.reference import ReferenceStore
 from ..textquery import Boolean, Node, Phrase, Prefix, Term
-from .cases import OTHER, SCOPE, SPACE, direction, entry, ids, law, passages, plain, shown
+from .cases import OTHER, SCOPE, SPACE, direction, entry, ids, law, outlined, passages, plain, shown
 
 ROUNDS = 20
 NAMES = [f"n{at}" for at in range(12)]
+DEFINED = ["f", "F", "Class", "Class.f", "a_py"]
 WORDS = ["alpha", "beta", "gamma", "delta", "数据", "getUserName", "the"]
+KEYS = [*map(symbol_key, DEFINED), "apy", "dmd"]
 CHOICES = [
     None,
     {"n": {"gte": 2}},
@@ -48,6 +50,8 @@ def _entry(chance: random.Random, scope: str) -> Entry:
         "metadata": chance.choice([{}, {"n": chance.randint(0, 4)}, {"tag": ["x", "y"]}, {"tag": "x", "flag": True}, {"n": "2"}]),
     }
     name = chance.choice(NAMES)
+    if chance.random() < 0.3:
+        return outlined(name, *chance.choices(DEFINED, k=chance.choice([0, 1, 3])), scope=scope, **fields)
     if chance.random() < 0.2:
         return plain(name, text, scope=scope, **fields)
     vectors = [direction(f"{text} {at} {chance.randint(0, 1)}") for at in range(chance.choice([1, 1, 2, 3]))]
@@ -58,10 +62,16 @@ def _entry(chance: random.Random, scope: str) -> Entry:
 def _batch(chance: random.Random, scope: str) -> Batch:
     entries = [_entry(chance, scope) for _ in range(chance.randint(0, 5))]
     edges = [
-        Edge(chance.choice(NAMES), chance.choice(["USES", "CITES"]), chance.choice(NAMES), chance.choice([0.5, 1.0]))
-        for _ in range(chance.randint(0, 3))
+        Edge(_node(chance), chance.choice(["USES", "CITES"]), _node(chance), chance.choice([0.5, 1.0]), chance.choice(["", *NAMES[:4]]))
+        for _ in range(chance.randint(0, 5))
     ]
-    return Batch(entries, edges, chance.sample(NAMES, chance.randint(0, 3)))
+    return Batch(entries, edges, chance.sample(NAMES, chance.randint(0, 3)), chance.sample(NAMES, chance.choice([0, 0, 3])))
+
+
+def _node(chance: random.Random) -> str:
+    """An item, or something that may be in it."""
+    name = chance.choice(NAMES)
+    return name if chance.random() < 0.5 else node_of(name, chance.choice(DEFINED))
 
 
 async def _exact_answers(store: Store, scope: str, where: Filter | None) -> list[object]:
@@ -83,6 +93,11 @@ async def _exact_answers(store: Store, scope: str, where: Filter | None) -> list
         },
         [await store.walk(scope, NAMES[:2], hops=hops, fan_out=fan_out) for hops, fan_out in ((1, 2), (3, 1), (4, 9))],
         await store.walk(scope, NAMES[3:5], hops=2, fan_out=3, types=["USES"]),
+        await store.walk(scope, [*NAMES[5:8], *(node_of(name, "f") for name in NAMES)], hops=3, fan_out=3),
+        [edge async for edge in store.edges(scope)],
+        [await store.symbols(scope, KEYS, limit=limit, where=where) for limit in (3, 99)],
+        await store.symbols_at(scope, [*NAMES[:3], *(node_of(name, "Class.f") for name in NAMES)]),
+        [[each async for each in store.outlines(scope, unlinked=unlinked)] for unlinked in (False, True)],
         await store.scopes(),
         (status.items, status.chunks, status.edges, status.scopes, status.space),
     ]

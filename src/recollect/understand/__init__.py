@@ -2,13 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from typing import Final
+
+from ..analysis import terms
 from ..errors import InvalidInput
 from ..filters import field_named
 from ..filters import parse as parse_filter
 from ..plan import Plan
-from ..prefs import MAX_QUERY_CHARS, RetrievalPrefs
+from ..prefs import RetrievalPrefs
 from ..profiles import TEXT, VECTOR, Profile, adjusted
+from ..routing import NameQuery
+from ..shapes import MAX_QUERY_CHARS
 from ..textquery import TEXT_CONFIG, Boolean, Node
+from .names import mentioned, recognise
 from .native import native_text
 from .text import parse as parse_text
 
@@ -26,6 +33,7 @@ def understand(prefs: RetrievalPrefs, *, scope: str, profile: Profile, text_conf
         raise InvalidInput(f"fts.config is {prefs.fts.config!r}: this store reads words as {TEXT_CONFIG!r}, so use that or null")
     native = None if text_config is None else native_text(text, prefs.fts, text_config)
     query = parse_text(text, mode) if native is None else Boolean()
+    name = recognise(text) if profile.code and native is None else None
     return Plan(
         scope=scope,
         prefs=prefs,
@@ -34,8 +42,32 @@ def understand(prefs: RetrievalPrefs, *, scope: str, profile: Profile, text_conf
         native=native,
         where=parse_filter(prefs.filters or None),
         profile=_profile(prefs, profile),
-        facets=tuple(field_named(name).name if field_named(name).of_item else name for name in prefs.facets),
+        facets=tuple(field_named(each).name if field_named(each).of_item else each for each in prefs.facets),
+        name=name,
+        mentions=_mentions(text) if profile.code and name is None else (),
+        folders=tuple(prefs.routing.folders),
+        roles=_roles(prefs) if profile.code else frozenset(),
+        expand=profile.code is not None if prefs.expand is None else prefs.expand,
     )
+
+
+ROLES: Final[Mapping[str, str]] = {
+    "test": "test tests testing tested spec specs fixture fixtures conftest",
+    "generated": "generated codegen",
+    "vendored": "vendor vendored vendoring third-party",
+}
+"""The words by which a question asks for files that are rarely meant."""
+
+
+def _roles(prefs: RetrievalPrefs) -> frozenset[str]:
+    """The roles of files that the question asks for, by its words or by where it wants to look."""
+    places = prefs.routing
+    said = set(terms(" ".join((prefs.query_text, *places.folders, *places.file_patterns, str(prefs.filters or "")))))
+    return frozenset(role for role, words in ROLES.items() if not said.isdisjoint(terms(words)))
+
+
+def _mentions(text: str) -> tuple[NameQuery, ...]:
+    return tuple(name for each in mentioned(text) if (name := recognise(each)) is not None)
 
 
 def _profile(prefs: RetrievalPrefs, profile: Profile) -> Profile:

@@ -12,6 +12,7 @@ import numpy as np
 from ...errors import InvalidInput
 from ...filters import metadata_values
 from ...model import Edge, Entry, Item, Passages, Space, Vector
+from ..symbols import symbols
 
 
 def checked(entry: Entry, scope: str, space: Space | None) -> Entry:
@@ -24,6 +25,7 @@ def checked(entry: Entry, scope: str, space: Space | None) -> Entry:
     if entry.passages and space is None:
         raise InvalidInput(f"item {item.id!r} has passages: say which space they are of")
     metadata = _checked_metadata(item)
+    _refuse_surrogates([(each.name, each.qualified, each.parent) for each in symbols(entry)])
     _refuse_surrogates(item.id, item.title, item.summary, item.text, item.source_ref, item.kind, item.entities, dict(item.metadata))
     item = replace(
         item,
@@ -48,7 +50,7 @@ def _checked_metadata(item: Item) -> dict[str, Any]:
 
 
 def checked_edge(edge: Edge) -> Edge:
-    _refuse_surrogates(edge.source, edge.type, edge.target)
+    _refuse_surrogates(edge.source, edge.type, edge.target, edge.origin)
     return edge
 
 

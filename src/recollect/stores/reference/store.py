@@ -6,8 +6,8 @@ Everything is in memory. A change builds the next state beside the present one a
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import AsyncIterator, Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import AsyncIterator, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, fields, replace
 from datetime import datetime
 
 import numpy as np
@@ -20,6 +20,7 @@ from ...model import (
     Edge,
     Entry,
     Finding,
+    Head,
     Hit,
     Known,
     Passages,
@@ -28,11 +29,13 @@ from ...model import (
     Space,
     Stored,
     StoreStatus,
+    Symbol,
     Vector,
     Visit,
     Written,
 )
 from ...textquery import Node
+from . import graph
 from .bm25 import Corpus, parts_of
 from .cache import Cache, Kept, found_in, used, with_new, without_stale
 from .checks import checked, checked_edge, checked_passages
@@ -48,7 +51,9 @@ class Scope:
 
     stored: Mapping[str, Stored] = field(default_factory=dict)
     passages: Mapping[tuple[Space, str], Passages] = field(default_factory=dict)
-    edges: Mapping[tuple[str, str, str], Edge] = field(default_factory=dict)
+    edges: graph.Edges = field(default_factory=dict)
+    unlinked: frozenset[str] = frozenset()
+    """The items that have an outline which was not read for edges yet."""
     log: Log = field(default_factory=dict)
     hits: int = 0
     misses: int = 0
@@ -90,7 +95,7 @@ class ReferenceStore:
     async def write(self, scope: str, batch: Batch, *, space: Space | None = None) -> Written:
         before = self._scope(scope)
         entries = {entry.item.id: checked(entry, scope, space) for entry in batch.entries}
-        edges = {(edge.source, edge.type, edge.target): checked_edge(edge) for edge in batch.edges}
+        edges = [checked_edge(edge) for edge in batch.edges]
         active = self._state.space or (space if any(entry.passages for entry in entries.values()) else None)
         if active != space and any(entry.passages for entry in entries.values()):
             raise ModelMismatch(f"the store was filled by {active!r}, not by {space!r}: use that model, or move the store to the other")
@@ -100,12 +105,16 @@ class ReferenceStore:
         stored = {item_id: entry for item_id, entry in before.stored.items() if item_id not in gone}
         passages = {key: found for key, found in before.passages.items() if key[1] not in replaced}
         for item_id, entry in entries.items():
-            stored[item_id] = Stored(entry.item, entry.fingerprint)
+            stored[item_id] = Stored(entry.item, entry.fingerprint, entry.outline)
             if space and entry.passages and entry.passages.chunks:
                 passages[space, item_id] = entry.passages
-        kept = {key: edge for key, edge in before.edges.items() if edge.source not in gone and edge.target not in gone}
+        silent = {item_id for item_id in replaced if item_id in before.stored and item_id in stored and not stored[item_id].outline}
+        kept = graph.linked(graph.without(before.edges, gone, silent, graph.nodes_of(stored)), batch, edges)
+        read_anew = {item_id for item_id in replaced if item_id in stored and stored[item_id].outline}
+        unlinked = (before.unlinked - replaced | read_anew) - set(batch.relink)
         log = without_items(before.log, gone)
-        self._swap(scope, replace(before, stored=stored, passages=passages, edges=kept | edges, log=log), active)
+        after = replace(before, stored=stored, passages=passages, edges=kept, unlinked=unlinked, log=log)
+        self._swap(scope, after, active)
         return Written(
             added=tuple(item_id for item_id in entries if item_id not in before.stored),
             changed=tuple(item_id for item_id in entries if item_id in before.stored and item_id not in same),
@@ -221,6 +230,10 @@ class ReferenceStore:
         stored = self._scope(scope).stored
         return [stored[item_id] for item_id in dict.fromkeys(ids) if item_id in stored]
 
+    async def heads(self, scope: str, ids: Sequence[str]) -> dict[str, Head]:
+        found = [entry.item for entry in await self.get(scope, ids)]
+        return {item.id: Head(*(getattr(item, each.name) for each in fields(Head))) for item in found}
+
     async def scan(self, scope: str, where: Filter | None = None) -> AsyncIterator[Stored]:
         for entry in self._scope(scope).matching(where):
             yield entry
@@ -228,6 +241,20 @@ class ReferenceStore:
     async def edges(self, scope: str) -> AsyncIterator[Edge]:
         for _, edge in sorted(self._scope(scope).edges.items()):
             yield edge
+
+    async def symbols(self, scope: str, keys: Sequence[str], *, limit: int, where: Filter | None = None) -> list[Symbol]:
+        passing = {entry.item.id: entry for entry in self._scope(scope).matching(where)}
+        found = [symbol for symbol in graph.symbols_in(passing) if symbol.key in keys]
+        return sorted(found, key=lambda symbol: symbol.key)[: max(limit, 0)]
+
+    async def symbols_at(self, scope: str, nodes: Sequence[str]) -> list[Symbol]:
+        return [symbol for symbol in graph.symbols_in(self._scope(scope).stored) if symbol.node in nodes]
+
+    async def outlines(self, scope: str, *, unlinked: bool = False) -> AsyncIterator[tuple[str, bytes]]:
+        kept = self._scope(scope)
+        for item_id, entry in sorted(kept.stored.items()):
+            if entry.outline and (not unlinked or item_id in kept.unlinked):
+                yield item_id, entry.outline
 
     async def known(self, scope: str, source: str, under: str) -> dict[str, Known]:
         found: dict[str, Known] = {}
@@ -253,24 +280,8 @@ class ReferenceStore:
         return found
 
     async def walk(self, scope: str, starts: Sequence[str], *, hops: int, fan_out: int, types: Sequence[str] | None = None) -> list[Visit]:
-        if min(hops, fan_out) < 0:
-            raise InvalidInput(f"a walk has {hops!r} hops and a fan-out of {fan_out!r}: give 0 or more of both")
         kept = self._scope(scope)
-        edges = [edge for edge in kept.edges.values() if edge.source != edge.target and (types is None or edge.type in types)]
-        frontier = [Visit(start, 0, ()) for start in sorted(set(starts)) if start in kept.stored]
-        visited = {visit.id: visit for visit in frontier}
-        for hop in range(1, hops + 1):
-            if not frontier:
-                break
-            reached: dict[str, Visit] = {}
-            for visit in frontier:
-                for edge in sorted((edge for edge in edges if visit.id in (edge.source, edge.target)), key=_from(visit.id))[:fan_out]:
-                    other = edge.target if edge.source == visit.id else edge.source
-                    if other in kept.stored and other not in visited:
-                        reached.setdefault(other, Visit(other, hop, (*visit.path, edge)))
-            frontier = [reached[node] for node in sorted(reached)]
-            visited |= reached
-        return sorted(visited.values(), key=lambda visit: (visit.hops, visit.id))
+        return graph.walk(kept.edges.values(), graph.nodes_of(kept.stored), starts, hops, fan_out, types)
 
     # Searching.
 
@@ -342,7 +353,7 @@ def _is_same(kept: Scope, entry: Entry, space: Space | None) -> bool:
     before = kept.stored.get(entry.item.id)
     had = kept.passages.get((space, entry.item.id)) if space else None
     has = entry.passages if entry.passages and entry.passages.chunks else None
-    same = before == Stored(replace(entry.item, stamp=before.item.stamp if before else None), entry.fingerprint)
+    same = before == Stored(replace(entry.item, stamp=before.item.stamp if before else None), entry.fingerprint, entry.outline)
     return same and (had is None, bool(had and had.words)) == (has is None, bool(has and has.words))
 
 
@@ -355,13 +366,3 @@ def _shown(value: str | float | datetime) -> str:
     if isinstance(value, bool):
         return "true" if value else "false"
     return str(int(value)) if isinstance(value, float) and value.is_integer() else str(value)
-
-
-def _from(node: str) -> Callable[[Edge], tuple[float, str, str, bool]]:
-    """The order in which a node's edges are followed: heaviest first, then by type, other end and direction."""
-
-    def preference(edge: Edge) -> tuple[float, str, str, bool]:
-        outward = edge.source == node
-        return (-edge.weight, edge.type, edge.target if outward else edge.source, not outward)
-
-    return preference

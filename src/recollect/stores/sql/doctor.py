@@ -5,13 +5,14 @@ from __future__ import annotations
 from sqlalchemy import Connection, delete, func, select
 
 from ...model import Finding
-from .schema import CacheRow, ChunkRow, FieldRow, FoundRow, ItemRow
+from .schema import CacheRow, ChunkRow, FieldRow, FoundRow, ItemRow, OutlineRow, SymbolRow
+from .symbols import astray, make_again
 
 
 def orphans(connection: Connection, *, repair: bool) -> Finding:
     """Rows of items that are not there, and what the cache has of a content that an item does not have."""
     found: dict[str, int] = {}
-    for table in (FieldRow, ChunkRow, CacheRow, FoundRow):
+    for table in (FieldRow, ChunkRow, SymbolRow, OutlineRow, CacheRow, FoundRow):
         owner = select(ItemRow.id).where(ItemRow.scope == table.scope, ItemRow.id == table.item_id)
         if table is CacheRow:
             owner = owner.where(ItemRow.content_hash == CacheRow.content_hash)
@@ -21,3 +22,14 @@ def orphans(connection: Connection, *, repair: bool) -> Finding:
                 connection.execute(delete(table).where(~owner.exists()))
     detail = ", ".join(f"{count} {name} without an item" for name, count in found.items()) or "every row has its item"
     return Finding("rows", not found or repair, detail, repaired=bool(found) and repair)
+
+
+def symbols(connection: Connection, *, repair: bool) -> Finding:
+    """Whether every item has as many symbols as follow from it."""
+    wrong = 0
+    for scope, ids in astray(connection):
+        wrong += len(ids)
+        if repair:
+            make_again(connection, scope, ids)
+    detail = f"{wrong} items have other symbols than follow from their outlines" if wrong else "as the outlines have them"
+    return Finding("symbols", not wrong or repair, detail, repaired=bool(wrong) and repair)

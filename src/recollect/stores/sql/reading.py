@@ -11,8 +11,8 @@ from typing import TypeVar
 from sqlalchemy import Connection, select
 
 from ...filters import Filter
-from ...model import Edge, Known, Passages, Retrieval, Space, Stored, Visit
-from . import graph, log, rows
+from ...model import Edge, Head, Known, Passages, Retrieval, Space, Stored, Symbol, Visit
+from . import graph, log, rows, symbols
 from . import passages as passage_rows
 from .facets import count_values, known_fields
 from .schema import ItemRow, ScopeRow
@@ -41,6 +41,9 @@ class SqlReading(ABC):
     async def get(self, scope: str, ids: Sequence[str]) -> list[Stored]:
         return await self._read_of(scope, len(ids), partial(rows.items, scope=scope, ids=ids))
 
+    async def heads(self, scope: str, ids: Sequence[str]) -> dict[str, Head]:
+        return await self._read_of(scope, len(ids), partial(rows.heads, scope=scope, ids=ids))
+
     async def scan(self, scope: str, where: Filter | None = None) -> AsyncIterator[Stored]:
         after = ""
         while page := await self._read_page(scope, partial(rows.page_after, scope=scope, where=where, after=after, size=PAGE)):
@@ -54,6 +57,20 @@ class SqlReading(ABC):
             for edge in page:
                 yield edge
             after = page[-1]
+
+    async def symbols(self, scope: str, keys: Sequence[str], *, limit: int, where: Filter | None = None) -> list[Symbol]:
+        read = partial(symbols.by_key, scope=scope, keys=keys, limit=limit, where=where)
+        return await self._read_of(scope, len(keys), read)
+
+    async def symbols_at(self, scope: str, nodes: Sequence[str]) -> list[Symbol]:
+        return await self._read_of(scope, len(nodes), partial(symbols.at_nodes, scope=scope, nodes=nodes))
+
+    async def outlines(self, scope: str, *, unlinked: bool = False) -> AsyncIterator[tuple[str, bytes]]:
+        after = ""
+        while page := await self._read_page(scope, partial(symbols.outlines_after, scope=scope, after=after, unlinked=unlinked)):
+            for found in page:
+                yield found
+            after = page[-1][0]
 
     async def passages_of(
         self, scope: str, ids: Sequence[str], *, space: Space | None = None, contents: Mapping[str, str] | None = None

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
+from dataclasses import fields
 from datetime import UTC
 from typing import Any, Final
 
@@ -11,10 +12,10 @@ from sqlalchemy import Connection, bindparam, select
 
 from ...errors import InvalidInput
 from ...filters import Filter, metadata_values, type_of
-from ...model import Entry, Item, Known, Passages, Stored, digest
+from ...model import Entry, Head, Item, Known, Passages, Stored, digest
 from .given import given
 from .ranges import begins
-from .schema import ItemRow
+from .schema import ItemRow, OutlineRow
 from .where import holds
 
 ITEM_COLUMNS: Final = (
@@ -38,6 +39,8 @@ ITEM_COLUMNS: Final = (
     ItemRow.use_count,
     ItemRow.last_used_at,
     ItemRow.fingerprint,
+    # Not a join, by which Postgres would list every outline for each page of a scan.
+    select(OutlineRow.data).where(OutlineRow.scope == ItemRow.scope, OutlineRow.item_id == ItemRow.id).scalar_subquery().label("outline"),
 )
 PAGE_CHARS: Final = 4_000_000
 """Text that a page of a scan is full with: 500 items of 10 MB would be 5 GB."""
@@ -45,8 +48,15 @@ FETCHED: Final = 8
 """Rows of a scan that a server hands over at once, at most; SQLite gives one after the other."""
 KNOWN_COLUMNS: Final = (ItemRow.id, ItemRow.source_ref, ItemRow.stamp, ItemRow.content_hash, ItemRow.created_at)
 
+HEAD_COLUMNS: Final[tuple[Any, ...]] = tuple(
+    ItemRow.meta if each.name == "metadata" else getattr(ItemRow, each.name) for each in fields(Head)
+)
+
 # What every search asks is made once: ten items take .5 ms then, and 1.6 ms where the statement is built for each question.
 ITEMS_BY_ID: Final = select(*ITEM_COLUMNS).where(ItemRow.scope == bindparam("scope"), given(ItemRow.id, "ids"))
+
+
+HEADS_BY_ID: Final = select(*HEAD_COLUMNS).where(ItemRow.scope == bindparam("scope"), given(ItemRow.id, "ids"))
 
 
 def revision(entry: Entry) -> str:
@@ -66,6 +76,8 @@ def revision(entry: Entry) -> str:
         str(item.use_count),
         entry.fingerprint.hex(),
         _how_embedded(entry.passages),
+        # Only where there is one: what was written before there were any is the same still.
+        *([entry.outline.hex()] if entry.outline else []),
     )
 
 
@@ -126,6 +138,12 @@ def items(connection: Connection, scope: str, ids: Sequence[str]) -> list[Stored
     return [by_id[item_id] for item_id in dict.fromkeys(ids) if item_id in by_id]
 
 
+def heads(connection: Connection, scope: str, ids: Sequence[str]) -> dict[str, Head]:
+    """What is known of items but their texts, by id."""
+    found = (row for page in pages(ids) for row in connection.execute(HEADS_BY_ID, {"scope": scope, "ids": page}))
+    return {head.id: head for head in (Head(*row) for row in found)}
+
+
 def page_after(connection: Connection, scope: str, where: Filter | None, after: str, size: int) -> list[Stored]:
     """Some items that pass the filter, those that come next by id: so many, or fewer where their texts are long."""
     query = select(*ITEM_COLUMNS).where(ItemRow.scope == scope, ItemRow.id > after, holds(where, scope, per_row=True))
@@ -134,7 +152,7 @@ def page_after(connection: Connection, scope: str, where: Filter | None, after: 
     with connection.execute(query.order_by(ItemRow.id).limit(size).execution_options(stream_results=True, max_row_buffer=FETCHED)) as found:
         for row in found:
             page.append(stored(row))
-            chars += len(row.text)
+            chars += len(row.text) + len(page[-1].outline)
             if chars >= PAGE_CHARS:
                 break
     return page
@@ -165,6 +183,7 @@ def stored(row: Sequence[Any]) -> Stored:
             last_used_at=row[18],
         ),
         row[19],
+        row[20] or b"",
     )
 
 

@@ -10,7 +10,7 @@ from sqlalchemy.orm import DeclarativeBase, Mapped, mapped_column
 
 from .types import Exact, HalfVector, JsonList, UtcTime
 
-VERSION = 3
+VERSION = 4
 """The schema's number. A store with a higher one was written by a newer Recollect."""
 
 
@@ -171,8 +171,46 @@ class FoundRow(Table):
     __table_args__ = (Index("retrieved_by_item", "scope", "item_id"),)
 
 
+class OutlineRow(Table):
+    """The structure of an item, and whether the edges that follow from it are there. It is no column of the item: whoever reads all
+    outlines, or says that an item is linked, would read or write its text too, which stands in the same row."""
+
+    __tablename__ = "outlines"
+    scope: Mapped[str] = mapped_column(Exact, primary_key=True)
+    item_id: Mapped[str] = mapped_column(Exact, primary_key=True)
+    linked: Mapped[bool] = mapped_column()
+    data: Mapped[bytes] = mapped_column(LargeBinary)
+
+    __table_args__ = (Index("outlines_unlinked", "scope", "item_id", sqlite_where=text("linked = 0"), postgresql_where=text("NOT linked")),)
+
+
+class SymbolRow(Table):
+    """Something in an item that has a name, which follows from the item and its outline."""
+
+    __tablename__ = "symbols"
+    scope: Mapped[str] = mapped_column(Exact, primary_key=True)
+    item_id: Mapped[str] = mapped_column(Exact, primary_key=True)
+    ordinal: Mapped[int] = mapped_column(Integer, primary_key=True)
+    key: Mapped[str] = mapped_column(Exact)
+    name: Mapped[str] = mapped_column(Exact(long=True))
+    qualified: Mapped[str] = mapped_column(Exact(long=True))
+    kind: Mapped[str] = mapped_column(Exact)
+    start: Mapped[int] = mapped_column("start_idx", Integer)
+    end: Mapped[int] = mapped_column("end_idx", Integer)
+    line_start: Mapped[int] = mapped_column(Integer)
+    line_end: Mapped[int] = mapped_column(Integer)
+    parent: Mapped[str | None] = mapped_column(Exact(long=True))
+    node: Mapped[str] = mapped_column(Exact)
+
+    __table_args__ = (
+        # In the order in which they are given, so that the first of a common name are had without reading all.
+        Index("symbols_by_key", "scope", "key", "item_id", "start_idx", "ordinal"),
+        Index("symbols_by_node", "scope", "node"),
+    )
+
+
 class EdgeRow(Table):
-    """A typed link from one item to another."""
+    """A typed link from one node to another. Its origin is the item whose content says so; empty where somebody gave it."""
 
     __tablename__ = "edges"
     scope: Mapped[str] = mapped_column(Exact, primary_key=True)
@@ -180,8 +218,9 @@ class EdgeRow(Table):
     type: Mapped[str] = mapped_column(Exact, primary_key=True)
     target: Mapped[str] = mapped_column(Exact, primary_key=True)
     weight: Mapped[float] = mapped_column(Float)
+    origin: Mapped[str] = mapped_column(Exact, server_default=text("''"))
 
-    __table_args__ = (Index("edges_by_target", "scope", "target"),)
+    __table_args__ = (Index("edges_by_target", "scope", "target"), Index("edges_by_origin", "scope", "origin"))
 
 
 class TombstoneRow(Table):

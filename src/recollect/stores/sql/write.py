@@ -7,19 +7,20 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
-from sqlalchemy import Connection, bindparam, delete, func, insert, select, update
+from sqlalchemy import Connection, bindparam, delete, func, insert, or_, select, update
 from sqlalchemy.dialects import postgresql, sqlite
 from sqlalchemy.orm import DeclarativeBase
 
 from ...errors import InvalidInput, ModelMismatch
-from ...model import Batch, Entry, Passages, Space, Written
+from ...model import Batch, Entry, Passages, Space, Written, node_of
 from . import rows
 from .log import forget_items
 from .passages import chunk_rows
 from .rows import pages
-from .schema import CacheRow, ChunkRow, EdgeRow, FieldRow, FoundRow, ItemRow, RetrievalRow, ScopeRow, SpaceRow
+from .schema import CacheRow, ChunkRow, EdgeRow, FieldRow, FoundRow, ItemRow, OutlineRow, RetrievalRow, ScopeRow, SpaceRow, SymbolRow
+from .symbols import symbol_rows
 
-OF_AN_ITEM = (FieldRow, ChunkRow)
+OF_AN_ITEM = (FieldRow, ChunkRow, SymbolRow, OutlineRow)
 """Tables with rows of a version of an item, which go with it. What the cache has is of its content, and may stay longer."""
 
 
@@ -30,6 +31,18 @@ def active_space(connection: Connection) -> Space | None:
     """The space that is searched."""
     row = connection.execute(_ACTIVE).first()
     return Space(row.model, row.dim, row.chunker) if row else None
+
+
+def _cut_within(end: Any) -> Any:
+    """Removes edges to and from nodes in a range of names; not those that are something else: an id may have a `#` in it."""
+    scope: Any = bindparam("of_scope")
+    item = select(ItemRow.id).where(ItemRow.scope == scope, ItemRow.id == end)
+    symbol = select(SymbolRow.node).where(SymbolRow.scope == scope, SymbolRow.node == end)
+    within = (end >= bindparam("first"), end < bindparam("beyond"))
+    return delete(EdgeRow).where(EdgeRow.scope == scope, *within, ~item.exists(), ~symbol.exists())
+
+
+_CUT_WITHIN = (_cut_within(EdgeRow.source), _cut_within(EdgeRow.target))
 
 
 def upsert(connection: Connection, table: type[DeclarativeBase]) -> Any:
@@ -74,7 +87,9 @@ class Writer(ABC):
         self._insert(fresh, seqs, revisions)
         self._cut(gone)
         forget_items(self._connection, self._scope, gone)
-        self._link(batch)
+        # Where a new version has no outline, nobody is told to read it for edges: what the one before said goes now.
+        self._unlink([item_id for item_id in fresh if item_id in present and not fresh[item_id].outline])
+        self._relink(batch)
         if fresh or gone:
             self._record_change()
         return Written(
@@ -154,25 +169,48 @@ class Writer(ABC):
         for item_id, entry in fresh.items():
             if entry.passages and self._space:
                 chunks.extend(chunk_rows(self._scope, item_id, self._space, entry.passages))
-        for table, found in ((ItemRow, items), (FieldRow, fields), (ChunkRow, chunks)):
+        symbols = [row for entry in fresh.values() for row in symbol_rows(self._scope, entry)]
+        outlines = [
+            {"scope": self._scope, "item_id": item_id, "linked": False, "data": entry.outline}
+            for item_id, entry in fresh.items()
+            if entry.outline
+        ]
+        tables = {ItemRow: items, FieldRow: fields, ChunkRow: chunks, SymbolRow: symbols, OutlineRow: outlines}
+        for table, found in tables.items():
             self._put(table, found)
 
-    def _link(self, batch: Batch) -> None:
+    def _relink(self, batch: Batch) -> None:
+        """Let what items say take the place of what they said before. What somebody gave is never changed by what an item says."""
+        self._unlink(batch.relink)
+        for page in pages(list(dict.fromkeys(batch.relink))):
+            own = update(OutlineRow).where(OutlineRow.scope == self._scope, OutlineRow.item_id.in_(page), ~OutlineRow.linked)
+            self._connection.execute(own.values(linked=True))
         if batch.edges:
             statement = upsert(self._connection, EdgeRow)
             statement = statement.on_conflict_do_update(
-                index_elements=["scope", "source", "type", "target"], set_={"weight": statement.excluded.weight}
+                index_elements=["scope", "source", "type", "target"],
+                set_={"weight": statement.excluded.weight, "origin": statement.excluded.origin},
+                where=or_(EdgeRow.origin != "", statement.excluded.origin == ""),
             )
-            edges = [
-                {"scope": self._scope, "source": edge.source, "type": edge.type, "target": edge.target, "weight": edge.weight}
-                for edge in batch.edges
-            ]
+            names = ("source", "type", "target", "weight", "origin")
+            edges = [{"scope": self._scope} | {name: getattr(edge, name) for name in names} for edge in batch.edges]
             self._connection.execute(statement, edges)
 
+    def _unlink(self, ids: Sequence[str]) -> None:
+        for page in pages([item_id for item_id in dict.fromkeys(ids) if item_id]):
+            self._connection.execute(delete(EdgeRow).where(EdgeRow.scope == self._scope, EdgeRow.origin.in_(page)))
+
     def _cut(self, gone: Sequence[str]) -> None:
+        """Leave no edge of items that are gone, nor of anything in them, whether it was there till now or is long gone."""
         for page in pages(gone):
             touches = EdgeRow.source.in_(page) | EdgeRow.target.in_(page)
             self._connection.execute(delete(EdgeRow).where(EdgeRow.scope == self._scope, touches))
+        self._unlink(gone)
+        if gone:
+            # Nothing comes between `#`, which ends the id in a node, and `$`.
+            within = [{"of_scope": self._scope, "first": node_of(item_id, ""), "beyond": f"{item_id}$"} for item_id in gone]
+            for statement in _CUT_WITHIN:
+                self._connection.execute(statement, within)
 
     def add_passages(self, passages: Mapping[str, Passages], contents: Mapping[str, str]) -> None:
         """Keep passages of a space that is not searched yet, for items that still have the content they were made from."""

@@ -7,8 +7,8 @@ from collections.abc import Callable, Iterator
 from sqlalchemy import Connection, func, select
 
 from ...model import Finding, Space
-from ..sql.doctor import orphans
-from ..sql.schema import ChunkRow, ItemRow, ScopeRow
+from ..sql.doctor import orphans, symbols
+from ..sql.schema import VERSION, ChunkRow, ItemRow, MetaRow, ScopeRow
 from ..sql.write import active_space
 from . import text as text_index
 from . import vectors as vector_index
@@ -23,6 +23,7 @@ def examine(connection: Connection, of: Callable[[str], ScopeIndexes], *, repair
 def _examine(connection: Connection, of: Callable[[str], ScopeIndexes], repair: bool) -> Iterator[Finding]:
     yield _truth(connection)
     yield orphans(connection, repair=repair)
+    yield _symbols(connection, repair)
     yield _spans(connection)
     space = active_space(connection)
     for scope in connection.scalars(select(ScopeRow.scope).order_by(ScopeRow.scope)).all():
@@ -32,6 +33,13 @@ def _examine(connection: Connection, of: Callable[[str], ScopeIndexes], repair: 
 def _truth(connection: Connection) -> Finding:
     said = [str(row[0]) for row in connection.exec_driver_sql("PRAGMA integrity_check(5)")]
     return Finding("database", said == ["ok"], "sound" if said == ["ok"] else "; ".join(said))
+
+
+def _symbols(connection: Connection, repair: bool) -> Finding:
+    """An older store that may not be written has none."""
+    if connection.scalar(select(MetaRow.value).where(MetaRow.name == "version")) != str(VERSION):
+        return Finding("symbols", True, "made when the store is opened where it may be written")
+    return symbols(connection, repair=repair)
 
 
 def _spans(connection: Connection) -> Finding:

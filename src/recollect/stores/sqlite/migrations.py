@@ -10,6 +10,7 @@ from typing import Final
 from sqlalchemy import Connection, select, update
 
 from ..sql.schema import VERSION, MetaRow
+from ..sql.symbols import make_missing
 
 STEPS: Final[dict[int, tuple[str, ...]]] = {
     2: (
@@ -29,6 +30,19 @@ STEPS: Final[dict[int, tuple[str, ...]]] = {
         " score FLOAT NOT NULL, parts JSON NOT NULL, PRIMARY KEY (scope, retrieval, rank))",
         "CREATE INDEX retrieved_by_item ON retrieved (scope, item_id)",
     ),
+    4: (
+        "CREATE TABLE outlines (scope VARCHAR NOT NULL, item_id VARCHAR NOT NULL, linked BOOLEAN NOT NULL, data BLOB NOT NULL,"
+        " PRIMARY KEY (scope, item_id))",
+        "CREATE INDEX outlines_unlinked ON outlines (scope, item_id) WHERE linked = 0",
+        "CREATE TABLE symbols (scope VARCHAR NOT NULL, item_id VARCHAR NOT NULL, ordinal INTEGER NOT NULL, key VARCHAR NOT NULL,"
+        " name TEXT NOT NULL, qualified TEXT NOT NULL, kind VARCHAR NOT NULL, start_idx INTEGER NOT NULL, end_idx INTEGER NOT NULL,"
+        " line_start INTEGER NOT NULL, line_end INTEGER NOT NULL, parent TEXT, node VARCHAR NOT NULL,"
+        " PRIMARY KEY (scope, item_id, ordinal))",
+        "CREATE INDEX symbols_by_key ON symbols (scope, key, item_id, start_idx, ordinal)",
+        "CREATE INDEX symbols_by_node ON symbols (scope, node)",
+        "ALTER TABLE edges ADD COLUMN origin VARCHAR DEFAULT '' NOT NULL",
+        "CREATE INDEX edges_by_origin ON edges (scope, origin)",
+    ),
 }
 """What leads to a version from the one before it."""
 
@@ -42,6 +56,12 @@ SEEN_AS: Final[dict[int, tuple[str, ...]]] = {
         "CREATE TEMP TABLE retrievals (scope, id, at, query, profile, took_ms, details)",
         "CREATE TEMP TABLE retrieved (scope, retrieval, rank, item_id, score, parts)",
     ),
+    4: (
+        "CREATE TEMP TABLE outlines (scope, item_id, linked, data)",
+        "CREATE TEMP TABLE symbols (scope, item_id, ordinal, key, name, qualified, kind, start_idx, end_idx, line_start, line_end,"
+        " parent, node)",
+        "CREATE TEMP VIEW edges AS SELECT *, '' AS origin FROM main.edges",
+    ),
 }
 """What makes a database of the version before look like one of a version to a connection that only reads."""
 
@@ -54,6 +74,7 @@ def upgrade(connection: Connection) -> None:
     for step in range(version + 1, VERSION + 1):
         for statement in STEPS[step]:
             connection.exec_driver_sql(statement)
+    make_missing(connection)
     connection.execute(update(MetaRow).where(MetaRow.name == "version").values(value=str(VERSION)))
 
 

@@ -10,7 +10,6 @@ from itertools import chain, islice, pairwise, takewhile
 from typing import Final, Literal
 
 from ..cancellation import stoppable
-from .boundaries import safe_cut
 
 ATX: Final = re.compile(r" {0,3}#{1,6}(?:[ \t]|$)")
 FENCE: Final = re.compile(r"[ \t]*(?:`{3,}(?=[^`]*$)|~{3,})")
@@ -34,6 +33,17 @@ class Section:
     """How many headings of the path are not to be read in the section's own text."""
 
 
+@dataclass(frozen=True, slots=True)
+class Heading:
+    """A heading, alone: where it begins, and where what follows it does."""
+
+    start: int
+    body: int
+    level: int
+    title: str
+    path: tuple[str, ...]
+
+
 @dataclass(slots=True)
 class Outline:
     """What was read of one text: offsets at which things begin, rising, and spans that are not prose."""
@@ -43,11 +53,18 @@ class Outline:
     items: list[int] = field(default_factory=list)
     solid: list[tuple[int, int]] = field(default_factory=list)
     """Front matter, fences and tables: they are divided at lines, never at sentences."""
+    fences: list[tuple[int, int]] = field(default_factory=list)
+    headings: list[Heading] = field(default_factory=list)
 
     def is_solid(self, offset: int) -> bool:
         """Whether the offset is inside something that is not prose."""
         at = bisect_right(self.solid, offset, key=_first) - 1
         return at >= 0 and self.solid[at][0] < offset < self.solid[at][1]
+
+    def is_fenced(self, offset: int) -> bool:
+        """Whether the offset is inside a fence."""
+        at = bisect_right(self.fences, offset, key=_first) - 1
+        return at >= 0 and offset < self.fences[at][1]
 
     def path_of(self, start: int, end: int) -> tuple[str, ...]:
         """The headings that hold for the whole of a span."""
@@ -72,7 +89,7 @@ def outline(text: str, lines: Sequence[int]) -> Outline:
         reader.found.solid.append((0, lines[body] if body < len(lines) else len(text)))
     for start, end in islice(_spans(text, lines), body, None):
         reader.read(start, end)
-    reader.close_solid(len(text))
+    reader.close_fence(len(text))
     return reader.found
 
 
@@ -110,8 +127,7 @@ class _Reader:
         line = self.text[start:end].rstrip()
         if self.fence:
             if line.lstrip().startswith(self.fence) and not line.strip(self.fence[0] + " \t"):
-                self.fence = ""
-                self.close_solid(end)
+                self.close_fence(end)
             return
         kind = _kind(line)
         if self.solid_start is not None:
@@ -123,9 +139,9 @@ class _Reader:
             case "blank":
                 self.in_block, self.prose_start = False, None
             case "heading":
-                self.heading(start, line)
+                self.heading(start, end, line)
             case "underline":
-                self.underline(start, line)
+                self.underline(start, end, line)
             case "fence":
                 self.open_fence(start, line)
             case "item":
@@ -135,16 +151,16 @@ class _Reader:
             case "text":
                 self.prose(start, line)
 
-    def heading(self, start: int, line: str) -> None:
+    def heading(self, start: int, end: int, line: str) -> None:
         body = line.lstrip()
         title = body.lstrip("#")
         level, title = len(body) - len(title), title.strip()
         bare = title.rstrip("#")
         if not bare or bare[-1] in " \t":  # a closing row of # is not part of the title
             title = bare.rstrip()
-        self.begin_section(start, level, title[: safe_cut(title, 0, LONGEST_TITLE)])
+        self.begin_section(start, end, level, title[:LONGEST_TITLE])
 
-    def underline(self, start: int, line: str) -> None:
+    def underline(self, start: int, end: int, line: str) -> None:
         if self.prose_start is None or start - self.prose_start > LONGEST_TITLE:
             self.begin_block(start)
             self.in_block = self.in_list = False
@@ -154,14 +170,15 @@ class _Reader:
             self.found.blocks.pop()
         else:
             self.after_heading = True
-        self.begin_section(above, 1 if "=" in line else 2, " ".join(self.text[above:start].split()))
+        self.begin_section(above, end, 1 if "=" in line else 2, " ".join(self.text[above:start].split()))
 
-    def begin_section(self, start: int, level: int, title: str) -> None:
+    def begin_section(self, start: int, body: int, level: int, title: str) -> None:
         while self.headings and self.headings[-1][0] >= level:
             self.headings.pop()
         self.headings.append((level, title))
         path = tuple(title for _, title in self.headings if title)
         outer = len(path) - bool(title)
+        self.found.headings.append(Heading(start, body, level, title, path))
         if self.after_heading:
             above = self.found.sections.pop()
             start, outer = above.start, min(above.outer, outer)
@@ -204,6 +221,12 @@ class _Reader:
         if not self.after_heading:  # what follows a heading is one block with it
             self.found.blocks.append(start)
         self.in_block, self.after_heading, self.prose_start = True, False, None
+
+    def close_fence(self, end: int) -> None:
+        if self.fence and self.solid_start is not None:
+            self.found.fences.append((self.solid_start, end))
+        self.fence = ""
+        self.close_solid(end)
 
     def close_solid(self, end: int) -> None:
         if self.solid_start is not None:

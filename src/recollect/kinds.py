@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from typing import Final, Literal, cast
 
@@ -143,6 +144,9 @@ READERS: Final[Mapping[str, str]] = _table("""
 """)
 
 
+BARE_NAMES: Final = frozenset({"changelog", "codeowners", "copying", "licence", "license", "notice", "procfile", "readme"})
+"""Files without a suffix, beside those that are named after a language's tool."""
+
 WITH_VARIANTS: Final = ("containerfile", "dockerfile", "makefile")
 """Names that are often followed by a variant: `Dockerfile.dev`."""
 
@@ -167,3 +171,14 @@ def suffix_of(name: str) -> str:
     """The last dot and what follows, in small letters; a leading dot counts, so that `.env` is in the tables as well."""
     dot = name.rfind(".")
     return name[dot:].lower() if dot >= 0 else ""
+
+
+_FILE_NAME = re.compile(r"[\w.@+~$()\[\]{}=,%-]+")
+_HIDDEN = re.compile(r"\.[a-z][a-z_-]+", re.IGNORECASE)
+
+
+def is_file_name(name: str) -> bool:
+    """Whether a word can only be the name of a file that is read here, by its suffix or as a whole; `data.xyz` may be anything."""
+    if not _FILE_NAME.fullmatch(name) or not any(map(str.isalnum, name)):
+        return False
+    return reader_of(name) not in ("binary", "unknown") or name.lower() in BARE_NAMES or bool(_HIDDEN.fullmatch(name))

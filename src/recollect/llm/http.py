@@ -1,0 +1,116 @@
+"""Asks a chat model through an OpenAI-compatible endpoint (OpenAI, Ollama, vLLM) for a JSON object that fits a schema."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from typing import Any, Final
+
+from ..endpoint import Endpoint
+from ..errors import InvalidInput, LlmError
+from ..wire import Answer, Closed, NoAnswer, TooLong
+from .schemas import strict
+
+MAX_BYTES: Final = 1_000_000
+"""An answer is a few thousand characters; a model that reasons aloud may take ten times as many."""
+
+REFUSABLE: Final = {"response_format": ("response_format", "json_schema", "schema"), "temperature": ("temperature",)}
+"""What some servers and models do not take, by words with which they say so: a schema, or being told how free to be."""
+
+
+class HttpLlm:
+    """A model behind an endpoint. What it refused once is not sent to it again."""
+
+    def __init__(self, model: str, *, base_url: str, api_key: str | None = None, timeout_s: float = 10.0) -> None:
+        if timeout_s <= 0:
+            raise InvalidInput(f"the timeout_s of a language model is {timeout_s}: give more than 0")
+        self._model = model
+        self._timeout_s = timeout_s
+        self._endpoint = Endpoint(base_url, "chat/completions", api_key=api_key, timeout_s=timeout_s, max_bytes=MAX_BYTES)
+        self._refused: frozenset[str] = frozenset()
+
+    async def complete(self, system: str, user: str, schema: dict[str, Any]) -> Any:
+        """The JSON object that the model answers with; whether it fits the schema is for the caller to see."""
+        try:
+            async with asyncio.timeout(self._timeout_s):
+                answer = await self._answer(system, user, strict(schema))
+        except TimeoutError:
+            raise LlmError(f"{self._endpoint.shown} did not answer within {self._timeout_s:g} s") from None
+        except NoAnswer as error:
+            raise LlmError(f"{self._endpoint.shown} does not answer ({error})") from error
+        except TooLong as error:
+            raise LlmError(f"{self._endpoint.shown} answered with more than {MAX_BYTES} bytes") from error
+        except Closed as error:
+            raise LlmError("the language model was closed before there was an answer: ask it again") from error
+        try:
+            return read_object(answer.body)
+        except ValueError as error:
+            shown, said = self._endpoint.shown, self._endpoint.said(answer)
+            raise LlmError(f"{shown} answered with {error}: {said}", is_wrong_answer=True) from error
+
+    def close(self) -> None:
+        """Let go of the connections; the next question opens new ones."""
+        self._endpoint.close()
+
+    async def _answer(self, system: str, user: str, schema: dict[str, Any]) -> Answer:
+        while True:
+            payload = self._payload(system, user, schema)
+            answer = await self._endpoint.ask(payload)
+            if answer.is_success:
+                return answer
+            refused = self._refusal(answer)
+            if refused is None:
+                raise LlmError(f"{self._endpoint.shown} answered {answer.status}: {self._endpoint.said(answer)}")
+            self._refused |= {refused}
+
+    def _payload(self, system: str, user: str, schema: dict[str, Any]) -> dict[str, Any]:
+        payload: dict[str, Any] = {"model": self._model}
+        if "response_format" in self._refused:
+            payload["response_format"] = {"type": "json_object"}
+            system = f"{system}\n\nAnswer with one JSON object that fits this JSON Schema, and nothing else:\n{json.dumps(schema)}"
+        else:
+            payload["response_format"] = {"type": "json_schema", "json_schema": {"name": "answer", "strict": True, "schema": schema}}
+        if "temperature" not in self._refused:
+            payload["temperature"] = 0
+        return payload | {"messages": [{"role": "system", "content": _sendable(system)}, {"role": "user", "content": _sendable(user)}]}
+
+    def _refusal(self, answer: Answer) -> str | None:
+        """What the server does not take of what it was sent, where it says so and it has not been left out already."""
+        if answer.status not in (400, 422):
+            return None
+        body = answer.body.decode("utf-8", "replace").lower()
+        named = (name for name, words in REFUSABLE.items() if name not in self._refused and any(word in body for word in words))
+        return next(named, None)
+
+
+def read_object(body: bytes) -> dict[str, Any]:
+    """The JSON object in the answer of a chat; a ValueError says what the answer is instead."""
+    answer = _parsed(body)
+    choices = answer.get("choices") if isinstance(answer, dict) else None
+    choice = choices[0] if isinstance(choices, list) and choices else None
+    message = choice.get("message") if isinstance(choice, dict) else None
+    content = message.get("content") if isinstance(message, dict) else None
+    if not isinstance(content, str):
+        raise ValueError("no text under 'choices'")
+    found = _parsed(_unfenced(content))
+    if not isinstance(found, dict):
+        raise ValueError("JSON that is no object")
+    return found
+
+
+def _parsed(text: str | bytes) -> Any:
+    try:
+        return json.loads(text)
+    except (ValueError, RecursionError) as error:
+        raise ValueError("what is not JSON") from error
+
+
+def _unfenced(text: str) -> str:
+    """Models that know no schema like to answer as in a document, in a block of code."""
+    text = text.strip()
+    return text.partition("\n")[2].removesuffix("```") if text.startswith("```") and text.endswith("```") else text
+
+
+def _sendable(text: str) -> str:
+    """The text with each lone surrogate, which UTF-8 cannot carry, replaced."""
+    return text.encode("utf-8", "replace").decode("utf-8")

@@ -1,0 +1,145 @@
+"""What is known of a text's structure: its definitions or sections, what it imports, and what it names. Made once, when it is taken in."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from itertools import groupby
+from operator import attrgetter
+from typing import Any, Final, Literal, NamedTuple
+
+from .model import Item, Symbol
+
+VERSION: Final = 2
+"""Raised whenever packed outlines look different, so that older ones are not read."""
+
+DefinitionKind = Literal["function", "method", "class", "interface", "enum", "module", "type", "constant", "section"]
+CALLABLE: Final = frozenset(("function", "method"))
+CONTAINERS: Final = frozenset(("class", "interface", "enum", "module", "type"))
+"""Kinds whose definitions hold others: a struct, a trait and an object are classes here, a namespace is a module."""
+
+
+class Definition(NamedTuple):
+    """Something that has a name: a function, a class, a constant, a section of a document. A tuple, as uses are: a search unpacks
+    several outlines, of which it takes half the time."""
+
+    name: str
+    """As it is written: `write`."""
+    qualified: str
+    """With what it is in, joined by dots: `Store.write`. Of a section the headings, joined by ` > `."""
+    kind: DefinitionKind
+    start: int
+    """Its first character, with the decorators and comments that stand directly above; half-open, as everywhere."""
+    end: int
+    line_start: int
+    line_end: int
+    """Lines count from 1, both included."""
+    body: int
+    """Where what it consists of begins: `text[start:body]` is its header."""
+    parent: str | None = None
+    """The qualified name of what it is in."""
+    signature: str = ""
+    """How it is declared, in one line, without its body."""
+    doc: str = ""
+    """What is said of it, by its docstring or the comment above it."""
+    decorators: tuple[str, ...] = ()
+    bases: tuple[str, ...] = ()
+    """What a class builds upon, by name."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Import:
+    """Something taken from another file."""
+
+    module: str
+    """As it is written: `..store.rows`, `./rows`, `crate::rows`, `sys/types.h`."""
+    names: tuple[tuple[str, str], ...] = ()
+    """What is taken of it: the name there, and the name here. None where the whole of it is."""
+    alias: str = ""
+    """The name of the whole of it here: `np`."""
+    start: int
+    end: int
+
+
+class Use(NamedTuple):
+    """A name that stands in a text, such as that of a function which is called. Each is told once for each place it stands in."""
+
+    name: str
+    receiver: str = ""
+    """What it is taken of, as written: `self`, `np.linalg`."""
+    within: str = ""
+    """The qualified name of the definition it stands in."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Outline:
+    """The structure of one text."""
+
+    language: str
+    definitions: tuple[Definition, ...] = ()
+    """In the order in which they begin, the outer ones first."""
+    imports: tuple[Import, ...] = ()
+    uses: tuple[Use, ...] = ()
+    is_broken: bool = False
+    """Whether the text breaks the rules of its language, so that something may be missing here."""
+
+    def pack(self) -> bytes:
+        """The outline as bytes. Every name stands in them in quotes, so that a name can be looked for without unpacking."""
+        rows: list[Any] = [
+            VERSION,
+            self.language,
+            self.definitions,
+            [[each.module, each.names, each.alias, each.start, each.end] for each in self.imports],
+            _grouped(self.uses),
+            self.is_broken,
+        ]
+        return json.dumps(rows, ensure_ascii=False, separators=(",", ":")).encode("utf-8", "surrogatepass")
+
+    def around(self, start: int, end: int) -> Definition | None:
+        """The innermost definition that holds all of a span."""
+        return next((each for each in reversed(self.definitions) if each.start <= start and end <= each.end), None)
+
+
+def _grouped(uses: Sequence[Use]) -> list[tuple[str, list[tuple[str, str]]]]:
+    """What is used, by what it stands in: a third of the bytes."""
+    return [(within, [(use.name, use.receiver) for use in own]) for within, own in groupby(uses, key=attrgetter("within"))]
+
+
+def unpack(data: bytes) -> Outline | None:
+    """The outline; None where there is none, or one of another version."""
+    if not data:
+        return None
+    rows = json.loads(data.decode("utf-8", "surrogatepass"))
+    if rows[0] != VERSION:
+        return None
+    _, language, definitions, imports, uses, is_broken = rows
+    return Outline(
+        language=language,
+        definitions=tuple(map(_definition, definitions)),
+        imports=tuple(map(_import, imports)),
+        uses=tuple(Use(name, receiver, within) for within, names in uses for name, receiver in names),
+        is_broken=is_broken,
+    )
+
+
+def _definition(row: list[Any]) -> Definition:
+    *fields, decorators, bases = row
+    return Definition._make((*fields, tuple(decorators), tuple(bases)))
+
+
+def _import(row: list[Any]) -> Import:
+    module, names, alias, start, end = row
+    return Import(module=module, names=tuple((there, here) for there, here in names), alias=alias, start=start, end=end)
+
+
+def symbols_of(item: Item, outline: bytes) -> Iterator[Symbol]:
+    """What an item can be found by by name: the file it is, and everything that its outline names."""
+    if item.source_ref:
+        name = re.split(r"[/\\]", item.source_ref)[-1] or item.source_ref
+        lines = item.text.count("\n") + (not item.text.endswith("\n"))
+        yield Symbol(item.id, name, item.source_ref, "file", 0, len(item.text), 1, max(1, lines))
+    found = unpack(outline)
+    for each in found.definitions if found else ():
+        yield Symbol(item.id, each.name, each.qualified, each.kind, each.start, each.end, each.line_start, each.line_end, each.parent)
