@@ -1,7 +1,7 @@
 """`python -m benchmarks`: measures Recollect beside its bare parts and prints one report.
 
 A run of everything is kept in benchmarks/results.json and docs/benchmarks.md; one of some parts or sizes is only printed, except for
-what evidence costs and for Postgres, which have tables of their own.
+what evidence costs, for code and for Postgres, which have tables of their own.
 """
 
 from __future__ import annotations
@@ -23,8 +23,8 @@ HERE = Path(__file__).parent
 RESULTS = HERE / "results.json"
 PAGE = HERE.parent / "docs" / "benchmarks.md"
 SIZES = {"10k": 10_000, "100k": 100_000, "1m": 1_000_000}
-PARTS = ("query", "evidence", "index", "start", "postgres")
-APART = ("evidence", "postgres")
+PARTS = ("query", "evidence", "index", "start", "code", "postgres")
+APART = ("evidence", "code", "postgres")
 """What has a place of its own on the page."""
 START_SIZE = POSTGRES_SIZE = SIZES["100k"]
 
@@ -52,6 +52,11 @@ def main() -> None:
         _build(START_SIZE, args, only_missing=True)
         _say("starting from the shell")
         results["start"] = parts.start(START_SIZE, args.text)
+    if "code" in args.parts:
+        _say("parsing, indexing and asking code")
+        code = {"code": apart(parts.code)}
+        write_between(PAGE, "code", tables(facts | code))
+        results |= code
     if "postgres" in args.parts:
         results["postgres"] = _postgres(facts, args)
     print(tables(results))

@@ -12,6 +12,7 @@ from recollect.model import Vector
 from recollect.ports import Embedder
 from recollect.settings import Settings
 
+from . import code as code_part
 from . import evidence as evidence_part
 from . import indexing
 from . import postgres as postgres_part
@@ -65,6 +66,18 @@ def ask(size: int, text: Path) -> dict[str, Any]:
 def index(kind: str, text: Path) -> dict[str, float]:
     """Take in items of a kind."""
     return indexing.measure(CACHE / "stores" / "index", INDEX_KINDS[kind](read_texts(text)), embedder())
+
+
+def code() -> dict[str, Any]:
+    """Parse, take in and ask code."""
+    folder, model = CACHE / "code", embedder()
+    return {
+        "parsing": code_part.parsing(),
+        "index": indexing.measure(folder / "index", code_part.items(), model),
+        "asking": code_part.asking(folder, model),
+        "changing": code_part.changing(folder, model),
+        "answers": code_part.answers(folder, model),
+    }
 
 
 def evidence(text: Path) -> dict[str, Any]:

@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from .code_tables import tables as code_tables
 from .markdown import table
 from .postgres_tables import tables as postgres_tables
 
@@ -28,6 +29,8 @@ def tables(results: Mapping[str, Any]) -> str:
         parts.append(
             f"`recollect search` from the shell, {start['chunks']:,} chunks: {start['p50_s']:.2f} s (p50 of {start['runs']} runs)."
         )
+    if found := results.get("code"):
+        parts.append(code_tables(found))
     if found := results.get("postgres"):
         parts.append(postgres_tables(found))
     return "\n\n".join(parts)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
+from datetime import UTC, datetime
 from pathlib import Path
 
 import numpy as np
@@ -12,9 +13,11 @@ import pytest
 from recollect import Library, SyncLibrary, ingest
 from recollect.embed import open_embedder
 from recollect.ingest import Progress
-from recollect.model import Vector
+from recollect.model import Item, Vector
 from recollect.ports import Embedder, TokenCounter
 from recollect.settings import Settings
+
+AT = datetime(2026, 3, 1, tzinfo=UTC)
 
 
 def function(name: str, number: int) -> str:
@@ -93,11 +96,21 @@ def test_vectors_taken_over_are_those_of_their_texts(library: SyncLibrary, model
     assert list(passages.words) == words
 
 
-def test_a_text_that_many_files_share_is_embedded_once(library: SyncLibrary, listening: Listening, tmp_path: Path) -> None:
+def test_a_text_that_many_items_share_is_embedded_once(library: SyncLibrary, listening: Listening) -> None:
     shared = function("shared", 1)
-    for number in range(2, 6):
-        (tmp_path / f"file_{number}.py").write_text(shared + "\n" + function(f"own_{number}", number))
-    report = library.index(tmp_path)
+    items = [
+        Item(
+            scope="default",
+            id=f"item-{number}",
+            text=shared + "\n" + function(f"own_{number}", number),
+            format="code",
+            metadata={"language": "python"},
+            created_at=AT,
+            updated_at=AT,
+        )
+        for number in range(2, 6)
+    ]
+    report = library.add(items)
     assert sum("def shared" in text for text in listening.heard) == 1
     assert (report.added, report.chunks_reused) == (4, 3)
     assert len(listening.heard) == len(set(listening.heard)) == report.chunks_embedded

@@ -144,10 +144,15 @@ class Library:
         problems: list[Problem] | None = None,
         report: Callable[[Progress], None] | None = None,
     ) -> IndexReport:
+        from .ingest.linking import link
+
         progress = Progress()
+        before: dict[str, bytes] = {}
+        cutter = await self._cutter()
         written = await ingest.ingest(
-            self.store, self.scope, items, cutter=await self._cutter(), progress=progress, report=report, undated=undated
+            self.store, self.scope, items, cutter=cutter, progress=progress, report=report, undated=undated, replaced=before
         )
+        await link(self.store, self.scope, before)
         return IndexReport.of(
             progress, added=len(written.added), changed=len(written.changed), unchanged=len(written.unchanged), problems=problems or []
         )

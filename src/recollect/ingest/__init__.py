@@ -82,14 +82,14 @@ async def ingest(
     Items with the time `undated` have none of their own: they keep the times of the item they replace. The outlines that items had
     before they were replaced are put into `replaced`, by id."""
     done: list[Written] = []
+    outlines: dict[str, bytes] = {}
     writing: asyncio.Task[Written] | None = None
     try:
         async for batch in _ahead(_batches(items, cutter)):
             before = {stored.item.id: stored for stored in await store.get(scope, [each.item.id for each in batch])}
             if undated:
                 batch = [replace(each, item=_dated(each.item, before.get(each.item.id), undated)) for each in batch]
-            if replaced is not None:
-                replaced |= {item_id: stored.outline for item_id, stored in before.items() if stored.outline} | replaced
+            outlines = {item_id: stored.outline for item_id, stored in before.items() if stored.outline} | outlines
             entries = await _entries(store, scope, batch, before, cutter, progress, report)
             if writing:
                 done.append(await writing)
@@ -100,6 +100,8 @@ async def ingest(
     finally:
         if writing:
             done.append(await asyncio.shield(writing))
+        if replaced is not None:
+            replaced |= {item_id: outlines[item_id] for each in done for item_id in each.changed if item_id in outlines}
     return Written(
         added=tuple(item_id for each in done for item_id in each.added),
         changed=tuple(item_id for each in done for item_id in each.changed),

@@ -45,6 +45,8 @@ async def link(store: Store, scope: str, before: Mapping[str, bytes]) -> int:
     """Write the edges of what was not linked yet, and of what is affected by it; of how many items.
 
     `before` has the outlines of items that were replaced or deleted since they were linked."""
+    if not before and await anext(store.outlines(scope, unlinked=True), None) is None:
+        return 0
     files = Files({ref: known.id for ref, known in (await store.known(scope, SOURCE, "")).items()})
     linker = _Linker(store, scope, files)
     changes = _Changes(files)
