@@ -189,3 +189,16 @@ def test_processes_agree() -> None:
         for seed in ("1", "2")
     ]
     assert runs[0].stdout.strip() == runs[1].stdout.strip() == ascii((terms(text), analysis.edition()))
+
+
+@pytest.mark.parametrize(
+    ("word", "found"),
+    [
+        ("self.get_user_name", ["selfgetusernam", "self", "getusernam", "get", "user", "name"]),
+        ("client.getUserName", ["clientgetusernam", "client", "getusernam", "get", "user", "name"]),
+        ("os.path", ["ospath", "os", "path"]),
+        ("0x884", ["0x884"]),
+    ],
+)
+def test_a_name_is_whole_behind_its_owner_too(word: str, found: list[str]) -> None:
+    assert terms(word) == found

@@ -225,6 +225,31 @@ def test_a_name_that_nothing_has_is_asked_like_any_question(library: SyncLibrary
     bundle = ask(library, "compute_discount")
     assert model.questions == ["compute_discount"]
     assert bundle.candidates[0].item_id == "src/shop/pricing.py"
+    assert bundle.routing is not None
+    assert bundle.routing.note.startswith("nothing here is called 'compute_discount'")
+
+
+def test_a_name_that_is_only_used_is_found_where_it_stands(library: SyncLibrary, model: Counting) -> None:
+    model.questions.clear()
+    bundle = ask(library, "is_late")
+    assert [each.item_id for each in bundle.candidates] == ["src/shop/pricing.py"]
+    assert model.questions == []
+    assert bundle.routing is not None
+    assert bundle.routing.note == "nothing here defines 'is_late': this is where it stands"
+
+
+def test_a_number_is_found_whole_and_not_by_its_parts(library: SyncLibrary) -> None:
+    bundle = ask(library, "0x88")
+    assert bundle.routing is not None
+    assert bundle.routing.router == "rules"
+
+
+def test_a_definition_is_shown_where_it_begins_without_evidence_too(library: SyncLibrary) -> None:
+    lines = library.get("src/shop/store.py").text.splitlines()
+    for options in ({}, {"chunks": 0}):
+        found = ask(library, "Store.read", **options).candidates[0]
+        assert (found.symbol, found.line_start) == ("Store.read", lines.index("    def read(self):") + 1)
+        assert "def read" in (found.snippet or "")
 
 
 def test_a_name_inside_a_question_brings_its_definition_first(library: SyncLibrary) -> None:
@@ -297,6 +322,21 @@ def test_several_questions_are_asked_side_by_side_and_give_one_answer(library: S
     assert len({(chunk.item_id, chunk.start_idx) for chunk in bundle.evidence}) == len(bundle.evidence)
 
 
+def test_each_of_several_questions_has_its_share_and_the_limits_hold(library: SyncLibrary) -> None:
+    bundle = ask(library, "What does Store.write do? How long does the client wait after a failure?", k=2, chunks_per_item=1)
+    assert {each.item_id for each in bundle.candidates} == {"src/shop/store.py", "src/web/client.js"}
+    per_item = [chunk.item_id for chunk in bundle.evidence]
+    assert len(per_item) == len(set(per_item))
+    spans = [(span.item_id, span.label, span.text) for chunk in bundle.evidence for span in chunk.context]
+    assert len(spans) == len(set(spans))
+
+
+def test_a_phrase_is_not_reworded(library: SyncLibrary) -> None:
+    bundle = ask(library, "appends to a log in the docs", mode="phrase")
+    assert bundle.candidates == []
+    assert [each.item_id for each in ask(library, "appends to a log", mode="phrase").candidates] == ["docs/orders.md"]
+
+
 def test_a_language_model_says_where_to_look_and_where_it_cannot_rules_do(library: SyncLibrary) -> None:
     asked = {"requests": [{"query": "waiting after a failure", "source_types": ["code"], "file_patterns": ["*.js"], "reasoning": "web"}]}
     good = Scripted(asked)
@@ -325,9 +365,9 @@ def test_a_function_comes_with_what_a_reader_needs(library: SyncLibrary) -> None
     for span in chunk.context:
         found.setdefault(span.label, []).append(span.symbol or span.text)
     assert found["parent"] == ["Store"]
-    assert found["sibling"] == ["Store.check", "Store.read", "Store.search"]
+    assert found["sibling"] == ["Store.read", "Store.search"]
     assert found["import"] == ["from datetime import datetime", "from .pricing import discount_of"]
-    assert found["callee"] == ["discount_of"]
+    assert found["callee"] == ["discount_of", "Store.check"]
     assert found["test"] == ["test_write_appends_an_order"]
     parent = next(span for span in chunk.context if span.label == "parent")
     assert "All orders of a shop" in parent.text

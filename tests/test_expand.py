@@ -139,16 +139,18 @@ def test_a_method_comes_with_its_class_its_siblings_its_imports_and_the_calls_ar
     (found,) = context(FILES, ("app/store.py", WRITE))
     assert found == [
         ("parent", "app/store.py", found[0][2]),
-        ("sibling", "app/store.py", "def flush(self)\nBring it to the disk."),
-        ("sibling", "app/store.py", "def three(self)"),
         ("sibling", "app/store.py", "def open(self)\nOpen it."),
+        ("sibling", "app/store.py", "def one(self)"),
+        ("sibling", "app/store.py", "def two(self)"),
         ("import", "app/store.py", "import json"),
         ("import", "app/store.py", "from .rows import Row, unused"),
         ("import", "app/store.py", "from .words import fold as fold_words"),
         ("callee", "app/rows.py", "class Row\nOne row."),
         ("callee", "app/words.py", "def fold(text)\nSmall letters."),
+        ("callee", "app/store.py", "def flush(self)\nBring it to the disk."),
         ("caller", "app/main.py", "def again()"),
         ("caller", "app/main.py", "def start()"),
+        ("caller", "app/store.py", "def three(self)"),
         ("test", "tests/test_store.py", "def test_it_is_kept()"),
     ]
     assert found[0][2].startswith("class Store(Base):")
@@ -283,6 +285,6 @@ def test_the_store_is_asked_once_for_all_chunks() -> None:
         stored = {each.item.id: each for each in await store.get("s", ["app/store.py", "app/main.py"])}
         counted: Any = Counted()
         assert all(chunk.context for chunk in await expand(counted, "s", chunks, stored))
-        assert sorted(asked) == ["get", "symbols_at", "walk"]
+        assert sorted(asked) == ["get", "heads", "symbols_at", "walk"]
 
     asyncio.run(run())

@@ -27,7 +27,6 @@ from recollect.filters import (
     StartsWith,
     check,
     field_named,
-    glob_regex,
     matches,
     metadata_values,
     parse,
@@ -234,32 +233,6 @@ def test_metadata_shows_its_scalars_and_those_of_its_lists_each_once() -> None:
     found = metadata_values(metadata)
     assert found == [("a", 1), ("a", True), ("a", "1"), ("f", 0), ("f", False)]
     assert [type(value) for _, value in found] == [int, bool, str, int, bool]
-
-
-@pytest.mark.parametrize(
-    ("pattern", "yes", "no"),
-    [
-        ("*.py", ["a.py", "src/a.py", "src/lib/.py"], ["a.pyc", "a.py/b"]),
-        ("src/*.py", ["src/a.py"], ["src/lib/a.py", "x/src/a.py"]),
-        ("src/**", ["src/a", "src/lib/a.py"], ["src", "xsrc/a"]),
-        ("**/a.py", ["a.py", "src/a.py", "src/lib/a.py"], ["src/xa.py"]),
-        ("src/**/a.py", ["src/a.py", "src/x/y/a.py"], ["src/xa.py"]),
-        ("a?c", ["abc", "x/a.c"], ["ac", "a/c"]),
-        ("a.c", ["a.c"], ["abc"]),
-        ("[ab]+(c)", ["[ab]+(c)"], ["a(c)", "aac"]),
-        ("数*", ["数据", "x/数"], ["据"]),
-        ("docs/*\n", ["docs/a\n"], ["docs/a"]),
-    ],
-)
-def test_a_glob_matches_paths(pattern: str, yes: list[str], no: list[str]) -> None:
-    assert [path for path in yes if not glob_regex(pattern).fullmatch(path)] == []
-    assert [path for path in no if glob_regex(pattern).fullmatch(path)] == []
-
-
-@given(st.text(min_size=1).filter(lambda text: not set(text) & set("*?")))
-def test_a_glob_without_signs_matches_itself(text: str) -> None:
-    assert glob_regex(text).fullmatch(text)
-    assert not glob_regex(text).fullmatch(text + "x")
 
 
 def test_a_name_is_a_field_of_the_item_before_one_of_its_metadata() -> None:

@@ -25,7 +25,12 @@ MIB = 1 << 20
 
 def run_git(root: Path, *arguments: str) -> None:
     identity = ("-c", "user.name=t", "-c", "user.email=t@example.org", "-c", "init.defaultBranch=main", "-c", "protocol.file.allow=always")
-    subprocess.run(["git", *identity, "-C", root, *arguments], check=True, capture_output=True, env=environment_of_git())
+    subprocess.run(
+        ["git", *identity, "-C", root, *arguments],
+        check=True,
+        capture_output=True,
+        env=environment_of_git() | {"GIT_ALLOW_PROTOCOL": "file"},
+    )
 
 
 def repository(root: Path, files: dict[str, str]) -> Path:
@@ -192,6 +197,26 @@ def test_nothing_that_a_repository_names_is_run(tmp_path: Path) -> None:
     for setting in ("core.fsmonitor", "core.pager", "core.editor", "alias.ls-files"):
         run_git(root, "config", setting, f"!{program}" if setting.startswith("alias") else str(program))
     assert tracked(root) == ["a.py"]
+    assert not (tmp_path / "was-run").exists()
+
+
+def test_a_list_of_files_fetches_nothing(tmp_path: Path) -> None:
+    """What is missing of a partial clone git would fetch, by any command that the repository names."""
+    root = repository(tmp_path / "repo", {"a/x.py": "x = 1", "b/y.py": "y = 1"})
+    run_git(root, "sparse-checkout", "set", "--cone", "--sparse-index", "a")
+    tree = subprocess.run(["git", "-C", root, "rev-parse", "HEAD:b"], check=True, capture_output=True, text=True).stdout.strip()
+    (root / ".git/objects" / tree[:2] / tree[2:]).unlink()
+    command = f"touch {tmp_path}/was-run;"
+    for setting, value in {
+        "core.repositoryformatversion": "1",
+        "core.sshCommand": command,
+        "extensions.partialClone": "origin",
+        "remote.origin.promisor": "true",
+        "remote.origin.url": str(tmp_path / "nowhere"),
+        "remote.origin.uploadpack": command,
+    }.items():
+        run_git(root, "config", setting, value)
+    tracked(root)
     assert not (tmp_path / "was-run").exists()
 
 

@@ -113,10 +113,36 @@ def test_a_model_that_takes_no_temperature_is_not_given_one_again() -> None:
     assert server.asked[-1]["response_format"]["type"] == "json_schema"
 
 
+def test_a_server_that_takes_no_format_of_an_answer_is_told_the_schema_in_words_alone() -> None:
+    with served(REFUSED, REFUSED) as (server, llm):
+        assert asked_once(llm) == asked_once(llm) == GOOD
+    formats = [asked.get("response_format", {}).get("type") for asked in server.asked]
+    assert formats == ["json_schema", "json_object", None, None]
+    for asked in server.asked[1:]:
+        assert json.dumps(strict(SCHEMA)) in asked["messages"][0]["content"]
+
+
+def test_what_is_refused_twice_at_once_is_left_out_once() -> None:
+    """Two questions are under way when the server refuses the schema of both."""
+
+    async def both(llm: HttpLlm) -> list[Any]:
+        return await asyncio.gather(*(llm.complete("s", "u", SCHEMA) for _ in range(2)))
+
+    with served() as (server, llm):
+
+        def refused(asked: Asked) -> object:
+            server.wait_for(2)
+            return REFUSED.body
+
+        server.replies += [Reply(REFUSED.status, refused)] * 2
+        assert asyncio.run(both(llm)) == [GOOD, GOOD]
+    assert [asked["response_format"]["type"] for asked in server.asked] == ["json_schema"] * 2 + ["json_object"] * 2
+
+
 def test_a_server_that_refuses_everything_is_an_error() -> None:
-    with served(REFUSED, REFUSED) as (server, llm), pytest.raises(LlmError, match=r"answered 400: .*not supported"):
+    with served(REFUSED, REFUSED, REFUSED) as (server, llm), pytest.raises(LlmError, match=r"answered 400: .*not supported"):
         asked_once(llm)
-    assert len(server.asked) == 2
+    assert len(server.asked) == 3
 
 
 @pytest.mark.parametrize("status", [401, 403, 404, 429, 500, 503])
@@ -143,6 +169,9 @@ def test_a_failure_is_told_in_one_line_without_the_key_and_not_asked_again(statu
         ({"choices": [{"message": {"content": None, "refusal": "no"}}]}, "no text under 'choices'"),
         (chat("I would look in src."), "what is not JSON"),
         (chat("[" * 50_000), "what is not JSON"),
+        (chat("<think>{}</think> I do not know."), "what is not JSON"),
+        (chat("} {"), "what is not JSON"),
+        (chat("Well: " + '{"a":' * 50_000 + "}"), "what is not JSON"),
         (chat("[1]"), "JSON that is no object"),
     ],
 )
@@ -153,8 +182,17 @@ def test_an_answer_that_is_no_object_is_told(body: object, told: str) -> None:
     assert len(str(caught.value)) < 400
 
 
-def test_an_object_in_a_block_of_code_is_read() -> None:
-    with served(Reply(200, chat(f"```json\n{json.dumps(GOOD)}\n```\n"))) as (_, llm):
+@pytest.mark.parametrize(
+    "content",
+    [
+        "```json\n{}\n```\n",
+        "<think>The {answer} is in src.</think>\n{}",
+        "Here is the plan:\n\n```json\n{}\n```\nAsk me for more.",
+        "\n {} Good luck!",
+    ],
+)
+def test_an_object_is_found_in_what_a_model_says_around_it(content: str) -> None:
+    with served(Reply(200, chat(content.replace("{}", json.dumps(GOOD))))) as (_, llm):
         assert asked_once(llm) == GOOD
 
 

@@ -53,6 +53,12 @@ def name(kind: str, name: str, **more: object) -> NameQuery:
         ("src/a.py:42:7", name("path", "a.py", path="src/a.py", lines=(42, 42))),
         ("src/a.py#L42", name("path", "a.py", path="src/a.py", lines=(42, 42))),
         ("src/a.py#L42-L60", name("path", "a.py", path="src/a.py", lines=(42, 60))),
+        ("/home/me/repo/src/one.py:3", name("path", "one.py", path="/home/me/repo/src/one.py", lines=(3, 3))),
+        ("src/one.py#cache_key", name("qualified", "cache_key", path="src/one.py")),
+        ("./src/one.py#Lock", name("qualified", "Lock", path="src/one.py")),
+        ("src/one.py#Store.write()", name("qualified", "write", qualifier="Store", path="src/one.py")),
+        ("src\\one.py#write", name("qualified", "write", path="src/one.py")),
+        ("one.py#cache_key", name("qualified", "cache_key", path="one.py")),
         ("src\\a.py:42", name("path", "a.py", path="src/a.py", lines=(42, 42))),
         ("app/[id]/page.tsx", name("path", "page.tsx", path="app/[id]/page.tsx")),
         ("src/store", name("path", "store", path="src/store", is_plain=True)),
@@ -91,6 +97,10 @@ def test_what_may_be_a_file_or_a_member_has_both_readings(query: str, first: tup
         *("", "  ", "how are rows written", "get_user in src", "3.14", "v1.2.3", "404", "e-mail", "don't", "a b()", "()", "...", "::", "/"),
         *(
             "https://example.com/a.py",
+            "https://example.com/a.py#b",
+            "src/a.py#",
+            "src/a.py:3#b",
+            "src/store#write",
             '"open',
             '""',
             '"a" and "b"',
@@ -108,11 +118,6 @@ def test_other_questions_are_no_names(query: str) -> None:
     assert recognise(query) is None
 
 
-def test_what_a_name_was_taken_for_is_said_in_words() -> None:
-    assert recognise("src/a.py:42-60").said == "read as a path: 'src/a.py', lines 42 to 60"  # type: ignore[union-attr]
-    assert recognise("Store#write").said == "read as a qualified name: 'Store.write'"  # type: ignore[union-attr]
-
-
 @pytest.mark.parametrize(("query", "literal"), [("0x884", True), ('"no such table"', True), ("get_user", False), ("a.py", False)])
 def test_what_is_defined_nowhere_is_literal(query: str, literal: bool) -> None:
     assert recognise(query).is_literal is literal  # type: ignore[union-attr]
@@ -127,6 +132,7 @@ def test_what_is_defined_nowhere_is_literal(query: str, literal: bool) -> None:
         ("what happens in src/a.py:42, after open()?", ["src/a.py:42", "open"]),
         ("is getUserName's result kept (see config.toml)?", ["getUserName", "config.toml"]),
         ("who sets MAX_SIZE in .env and std::vec by 0x884", ["MAX_SIZE", ".env", "std::vec", "0x884"]),
+        ("who calls src/one.py#cache_key (see /repo/src/one.py:3)?", ["src/one.py#cache_key", "/repo/src/one.py:3"]),
         ("does __init__ call sha256", ["__init__", "sha256"]),
         ("parse_filter and parse_filter again", ["parse_filter"]),
     ],

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import ast
 from collections import Counter
+from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from datetime import UTC, datetime
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import given, settings
@@ -17,8 +19,9 @@ from recollect.cancellation import Cancellation, under
 from recollect.errors import Cancelled, InvalidInput
 from recollect.model import Format, Item
 from recollect.outline import Outline, unpack
-from recollect.syntax import outline, outline_of, parsing, structure
+from recollect.syntax import Structure, outline, outline_of, parsing, structure
 from recollect.syntax.parsing import GRAMMARS
+from recollect.syntax.source import Source
 from recollect.syntax.structure import canonical
 
 NOW = datetime(2024, 1, 1, tzinfo=UTC)
@@ -104,7 +107,9 @@ def test_nesting_has_no_bottom() -> None:
     found = outline("function a(){" * depth + "}" * depth, "javascript")
     assert len(found.definitions) == depth
     assert found.definitions[-1].qualified == ".".join("a" * depth)
-    sound("x = " + "(" * 20_000, outline("x = " + "(" * 20_000, "python"))
+    text = "x = " + "(" * 10_000
+    assert structure(text, "python").is_readable
+    sound(text, outline(text, "python"))
 
 
 def test_what_is_nothing_like_its_language_is_given_up(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -115,6 +120,58 @@ def test_what_is_nothing_like_its_language_is_given_up(monkeypatch: pytest.Monke
         assert found.outline == Outline(language=language, is_broken=True)
         assert found.statements(0, len(text)) == []
     assert names(outline("function f() {}", "javascript")) == ["f"]
+
+
+@pytest.mark.parametrize("language", ["python", "javascript", "go", "csharp"])
+@pytest.mark.parametrize("text", ["(" * 40_000, "{" * 40_000, "[" * 40_000, ("(" * 3_000 + "\n\nx\n") * 40])
+def test_brackets_that_nothing_closes_are_given_up_before_a_query_is_lost_in_them(text: str, language: str) -> None:
+    found = structure(text, language)
+    assert not found.is_readable
+    assert found.outline == Outline(language=language, is_broken=True)
+    assert found.statements(0, len(text)) == []
+
+
+def test_errors_with_names_between_them_are_read() -> None:
+    text = "def f():\n    pass\n" + "(x " * 20_000
+    found = structure(text, "python")
+    assert found.outline.is_broken
+    assert found.is_readable
+
+
+def test_looking_for_errors_can_be_stopped() -> None:
+    tree = parsing.parse(b"x = (1 +\n\nclass A:\n    def f(:\n        pass\n" * 2_000, "python")
+    assert tree is not None
+    flag = After(0)
+    with under(flag), pytest.raises(Cancelled):
+        parsing.is_tangled(tree.root_node)
+    assert flag.looks == 1
+
+
+class Counted(Sequence[int]):
+    """Numbers that count how often they are read."""
+
+    def __init__(self, numbers: Sequence[int]) -> None:
+        self.numbers, self.reads = numbers, 0
+
+    def __getitem__(self, at: Any) -> Any:
+        self.reads += 1
+        return self.numbers[at]
+
+    def __len__(self) -> int:
+        return len(self.numbers)
+
+
+def test_the_statements_of_many_spans_are_read_once() -> None:
+    part = "call(1)\n" * 60 + "def f(a):\n    return a\n\n"
+    text = part * 50
+    source = Source(text)
+    counted = source.at = Counted(source.at)
+    found = Structure(source, Outline(language="python"), parsing.parse(source.data, "python"))
+    spans = [(start, start + len("call(1)\n") * 60) for start in range(0, len(text), len(part))]
+    statements = [found.statements(*span) for span in spans]
+    assert [len(each) for each in statements] == [59] * 50
+    assert {each for own in statements for each in own} < set(found.statements(0, len(text)))
+    assert counted.reads < 4 * text.count("\n")
 
 
 def test_a_chain_without_an_end_is_read_once() -> None:
@@ -224,7 +281,8 @@ def test_docstrings_agree_with_those_of_python_itself() -> None:
 
 
 def test_no_place_is_asked_of_a_node_by_row() -> None:
-    """In tree-sitter 0.26.0 the points of a node give memory back that is still used, and a progress callback crashes."""
+    """In tree-sitter 0.26.0 the points of a node give memory back that is still used, and a progress callback crashes:
+    that of a parser, and that of a query, whose options are gone when it is called."""
     sources = "".join(path.read_text() for path in Path(recollect.syntax.__file__).parent.rglob("*.py"))
     code = "\n".join(line for line in sources.splitlines() if not line.strip().startswith("#"))
     assert not any(name in code for name in ("start_point", "end_point", "progress_callback"))

@@ -725,6 +725,43 @@ def test_definitions_imports_and_uses(language: str, newline: str) -> None:
     assert set(entries(sample.uses)) <= used(found), sorted(used(found))
 
 
+# fmt: off
+IMPORTS = [
+    ("javascript", 'import d from "./data.json" with { type: "json" }', ["./data.json default=d"]),
+    ("javascript", 'import { a as b } from "./data.json" assert { type: "json" };', ["./data.json a=b"]),
+    ("javascript", 'import "./side.css" with { type: "css" };', ["./side.css"]),
+    ("typescript", 'import type { A } from "./a" with { "resolution-mode": "import" };', ["./a A=A"]),
+    ("javascript", 'import("./lazy.json", { with: { type: "json" } })', ["./lazy.json"]),
+    ("javascript", 'const e = require("./a").b', ["./a b=e"]),
+    ("javascript", 'const a = require("./a"), b = require("./b").default;', ["./a (a)", "./b default=b"]),
+    ("javascript", 'const { c, d } = require("./a").b', ["./a"]),
+    ("javascript", 'const deep = require("./a").b.c', ["./a"]),
+    ("javascript", 'const { a: { b } } = require("./a")', ["./a"]),
+    ("javascript", 'require("debug")("x")', ["debug"]),
+    ("javascript", 'module.exports = require("./a");\napp.use(require("./b"))', ["./a", "./b"]),
+    ("typescript", 'const a: Kind = require("./a")', ["./a (a)"]),
+    ("javascript", 'const a = other("./a").b; describe("./c", () => {})', []),
+    ("python", "from a import b, \\\r\n    c\r\n", ["a b=b c=c"]),
+    ("python", "from a import \\\nb\n", ["a b=b"]),
+    ("shell", 'source "$(dirname "$0")/lib.sh"\n', ["$(dirname $0)/lib.sh"]),
+    ("shell", '. "${BASH_SOURCE%/*}"/../lib.sh --quiet "$(run)"\n', ["${BASH_SOURCE%/*}/../lib.sh"]),
+    ("shell", "source 'my lib.sh'; go\n", ["my lib.sh"]),
+]
+# fmt: on
+
+
+@pytest.mark.parametrize(("language", "code", "expected"), IMPORTS, ids=[code for _, code, _ in IMPORTS])
+def test_imports_in_all_the_ways_they_are_written(language: str, code: str, expected: list[str]) -> None:
+    assert imported(outline(code, language)) == expected
+
+
+def test_what_a_module_is_called_with_at_once_is_read_as_all_else() -> None:
+    found = outline('const server = require("http").createServer(() => { go() })\nconst log = require("debug")("x")\n', "javascript")
+    assert imported(found) == ["http", "debug"]
+    assert [each.qualified for each in found.definitions] == ["server", "log"]
+    assert used(found) == {"server: ().createServer", "server: go"}
+
+
 @pytest.mark.parametrize("language", SAMPLES)
 def test_what_is_said_of_definitions(language: str) -> None:
     sample = SAMPLES[language]

@@ -18,7 +18,7 @@ from .cancellation import checkpoint, stoppable
 
 T = TypeVar("T")
 
-VERSION = 1
+VERSION = 2
 """Raised whenever the same text would give other terms, so that derived indexes are built again."""
 
 MAX_TERM = 64
@@ -77,6 +77,8 @@ _NEGATION = re.compile(r"n't$", re.IGNORECASE)
 _NUMBER = re.compile(r"[vV]?(\d+(?:\.\d+)+)")
 _CAMEL = re.compile(r"[a-z\d][A-Z]|[A-Z]{2}[a-z]")
 _HUMP = re.compile(r"[A-Z]+(?![a-z])\d*|[A-Z]?[a-z]+\d*|\d+")
+# Names with a dot between, one of them at least made of several words.
+_MEMBERS = re.compile(r"(?=.*(?:[^\W_]_+[^\W_]|[a-z\d][A-Z]))[^\W\d]\w*(?:\.[^\W\d]\w*)+")
 _PLURAL = re.compile(r"[A-Z]{2,}s")
 _NUMBERED = re.compile(r"([A-Za-z]{2,})\d+")
 
@@ -227,8 +229,9 @@ class _Words(dict[str, tuple[str, ...]]):
     def _analyse(self, word: str) -> tuple[str, ...]:
         if word.isascii() and word.isalpha() and (word.islower() or word.istitle()):
             return (self._term(word),)
-        whole, parts = _split(_fold(word))
-        pieces = [piece for part in parts for piece in _pieces(part)]
+        folded = _fold(word)
+        whole, parts = _split(folded)
+        pieces = _of_members(folded) if _MEMBERS.fullmatch(folded) else [piece for part in parts for piece in _pieces(part)]
         if len(whole) <= MAX_TERM or not pieces:
             pieces.insert(0, whole)
         return tuple(dict.fromkeys(self._term(piece) for piece in pieces if piece))
@@ -291,6 +294,16 @@ def _split(folded: str) -> tuple[str, list[str]]:
         # l'eau, O'Reilly, rock'n'roll, U.S.A.: the single letters are no words
         parts = [part for part in parts if part not in letters]
     return whole, parts
+
+
+def _of_members(folded: str) -> list[str]:
+    """What a name with its owners is made of: `self.get_name` holds get_name whole, and get and name."""
+    pieces: list[str] = []
+    for member in folded.split("."):
+        whole, parts = _split(member)
+        own = [piece for part in parts for piece in _pieces(part)]
+        pieces += own if own == [whole] else [whole, *own]
+    return [piece for piece in pieces if piece]
 
 
 def _pieces(part: str) -> list[str]:

@@ -3,23 +3,29 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
-from typing import Final
+from itertools import zip_longest
+from typing import Final, TypeVar
 
 from .contracts import CandidateItem, EvidenceChunk, RetrievalBundle, RetrievalStats
 from .evidence.cutting import Reader
+from .expand import EXPANDED, expand
 from .filters import And, Field, Filter, Glob, OneOf, Or
 from .pipeline import search
 from .plan import Plan
 from .ports import Clock, Router, Store
 from .profiles import SYMBOL, TEXT, VECTOR
 from .routing import AnsweredBy, RetrievalRequest, RoutedRequest, Routing, routed
+from .textquery import Boolean, Phrase
 from .understand import understand
 
+T = TypeVar("T")
+
 FILES: Final = "file"
-LITERAL: Final = ("hex", "error")
-"""Names that stand in texts and are not defined: whoever has such words has what was asked for."""
+REWORDED: Final = ("web", "any")
+"""Modes in which a router may leave words of the question out: in the others every word is a demand."""
 
 
 async def answer(store: Store, reader: Reader, plan: Plan, router: Router | None, clock: Clock) -> RetrievalBundle:
@@ -30,31 +36,46 @@ async def answer(store: Store, reader: Reader, plan: Plan, router: Router | None
     given = RetrievalRequest(
         query=plan.prefs.query_text, source_types=places.source_types, folders=places.folders, file_patterns=places.file_patterns
     )
-    if plan.name and not plan.name.is_plain and (found := await _by_name(store, reader, plan, given, clock)):
-        return found
-    if router is None or places.names_places:
+    missed = ""
+    if plan.name and not plan.name.is_plain:
+        if found := await _by_name(store, reader, plan, given, clock):
+            return found
+        missed = f"nothing here is called {plan.name.path or plan.name.name!r}: it was searched for like any question"
+    if router is None or places.names_places or plan.prefs.fts.mode not in REWORDED:
         bundle, done = await _widened(store, reader, plan, given, clock)
-        return bundle.model_copy(update={"routing": Routing(router="given", requests=[done])})
+        return bundle.model_copy(update={"routing": Routing(router="given", requests=[done], note=missed)})
 
     async def paths() -> Sequence[str]:
         return sorted(await store.known(plan.scope, FILES, ""))
 
     decided = await router.route(plan.prefs.query_text, paths)
-    answers = await asyncio.gather(*(_widened(store, reader, plan, each, clock) for each in decided.output.requests))
-    routing = Routing(router=decided.router, requests=[done for _, done in answers], note=decided.note)
-    return _merged(plan, [bundle for bundle, _ in answers]).model_copy(update={"routing": routing})
+    requests = decided.output.requests
+    own = plan if len(requests) == 1 else replace(plan, expand=False)
+    answers = await asyncio.gather(*(_widened(store, reader, own, each, clock) for each in requests))
+    bundle = answers[0][0] if len(answers) == 1 else await _merged(store, plan, [bundle for bundle, _ in answers])
+    note = "; ".join(filter(None, (missed, decided.note)))
+    routing = Routing(router=decided.router, requests=[done for _, done in answers], note=note)
+    return bundle.model_copy(update={"routing": routing})
 
 
 async def _by_name(store: Store, reader: Reader, plan: Plan, given: RetrievalRequest, clock: Clock) -> RetrievalBundle | None:
-    """What has that name, and behind it where the name stands: no model is asked. None where nothing has it."""
-    assert plan.name is not None
-    narrow = replace(_narrowed(plan, given), profile=replace(plan.profile, weights={TEXT: 1.0, VECTOR: 0.0}))
-    bundle = await search(store, reader, narrow, clock)
-    is_defined = any(part.route == SYMBOL for found in bundle.candidates[:1] for part in found.why.parts)
-    if not is_defined and not (plan.name.kind in LITERAL and bundle.candidates):
+    """What has that name, and behind it what uses it; or, where nothing is defined so, where the name stands. No model is asked.
+    None where it stands nowhere."""
+    name = plan.name
+    assert name is not None
+    by_words = replace(_narrowed(plan, given), profile=replace(plan.profile, weights={TEXT: 1.0, VECTOR: 0.0}))
+    bundle = None if name.is_literal else await search(store, reader, by_words, clock)
+    note = ""
+    if bundle is None or not any(part.route == SYMBOL for found in bundle.candidates[:1] for part in found.why.parts):
+        if name.kind in ("file", "path"):
+            return None
+        word = Boolean(must=(Phrase(name.name),))
+        bundle = await search(store, reader, replace(by_words, query=word, demand=word), clock)
+        note = "" if name.is_literal else f"nothing here defines {name.name!r}: this is where it stands"
+    if not bundle.candidates:
         return None
     done = routed(given, answered_by="strict", found=len(bundle.candidates))
-    return bundle.model_copy(update={"routing": Routing(router="names", requests=[done])})
+    return bundle.model_copy(update={"routing": Routing(router="names", requests=[done], note=note)})
 
 
 async def _widened(
@@ -80,6 +101,7 @@ async def _widened(
 
 def _steps(request: RetrievalRequest) -> list[tuple[AnsweredBy, RetrievalRequest]]:
     """The request, and what is asked where it finds nothing, one after the other."""
+    # Folders leave nothing out, so a search without them is only made where it is another one: see `_widened`.
     loose = request.model_copy(update={"file_patterns": []})
     looser = loose.model_copy(update={"folders": []})
     anything = looser.model_copy(update={"source_types": []})
@@ -98,27 +120,38 @@ def _narrowed(plan: Plan, request: RetrievalRequest) -> Plan:
     return replace(plan, where=where, folders=tuple(request.folders))
 
 
-def _merged(plan: Plan, bundles: Sequence[RetrievalBundle]) -> RetrievalBundle:
-    """The answers to several requests as one: each source and each piece of evidence at its best."""
-    if len(bundles) == 1:
-        return bundles[0]
+async def _merged(store: Store, plan: Plan, bundles: Sequence[RetrievalBundle]) -> RetrievalBundle:
+    """The answers to several requests as one: by turns, since scores of two searches do not compare, each source and each piece of
+    evidence at its best place. A value of a facet has the largest of its counts."""
     candidates: dict[str, CandidateItem] = {}
-    for found in sorted((each for bundle in bundles for each in bundle.candidates), key=lambda each: (-each.score, each.item_id)):
-        candidates.setdefault(found.item_id, found)
-    kept = list(candidates.values())[: plan.prefs.top_k_items]
-    ids = {found.item_id for found in kept}
+    folded: set[str] = set()
+    for found in _by_turns([bundle.candidates for bundle in bundles]):
+        if found.item_id not in candidates and found.item_id not in folded and len(candidates) < plan.prefs.top_k_items:
+            candidates[found.item_id] = found
+            folded.update(found.duplicates)
     evidence: dict[tuple[str, int | None], EvidenceChunk] = {}
-    for chunk in sorted((each for bundle in bundles for each in bundle.evidence), key=lambda each: -each.score):
-        if chunk.item_id in ids:
-            evidence.setdefault((chunk.item_id, chunk.start_idx), chunk)
+    taken: Counter[str] = Counter()
+    for chunk in _by_turns([bundle.evidence for bundle in bundles]):
+        place = (chunk.item_id, chunk.start_idx)
+        if chunk.item_id in candidates and place not in evidence and taken[chunk.item_id] < plan.prefs.per_item_chunk_cap:
+            evidence[place] = chunk
+            taken[chunk.item_id] += 1
+    proof = list(evidence.values())[: plan.prefs.top_k_chunks]
+    if plan.expand and proof:
+        stored = await store.get(plan.scope, list(dict.fromkeys(chunk.item_id for chunk in proof[:EXPANDED])))
+        proof = await expand(store, plan.scope, proof, {each.item.id: each for each in stored})
     facets: dict[str, dict[str, int]] = {}
     for bundle in bundles:
         for name, counts in bundle.facets.items():
             own = facets.setdefault(name, {})
             own.update({value: max(count, own.get(value, 0)) for value, count in counts.items()})
-    return RetrievalBundle(
-        candidates=kept, evidence=list(evidence.values())[: plan.prefs.top_k_chunks], facets=facets, stats=_together(bundles)
-    )
+    return RetrievalBundle(candidates=list(candidates.values()), evidence=proof, facets=facets, stats=_together(bundles))
+
+
+def _by_turns(rankings: Sequence[Sequence[T]]) -> Iterator[T]:
+    """The first of each, then the second of each, and so on."""
+    for turn in zip_longest(*rankings):
+        yield from (each for each in turn if each is not None)
 
 
 def _together(bundles: Sequence[RetrievalBundle]) -> RetrievalStats:

@@ -11,13 +11,16 @@ from .shapes import Contract
 
 
 class RoutePart(Contract):
-    """What one route gave to a score. `normalised * weight` is the contribution; contributions add up to the score."""
+    """What one route gave to a score, or what is known of the item. `normalised * weight` is the contribution; contributions add up to
+    the score."""
 
-    route: str = Field(description="By words (text) or by meaning (vector).")
-    rank: int = Field(description="The place on that route, from 1.")
+    route: str = Field(description="By words (text), by meaning (vector), by name (symbol); or a reason, such as 'a test file'.")
+    rank: int = Field(
+        description="The place on that route, from 1; 0 for a reason, which is a factor: `score` times what the others add up to."
+    )
     score: float = Field(description="The route's own score.")
     normalised: float = Field(description="The score made comparable with those of other routes.")
-    weight: float = Field(description="The share of the route; all shares add up to 1.")
+    weight: float = Field(description="The share of the route; those of words and meaning add up to 1.")
     contribution: float = Field(description="What it adds to the item's score.")
 
 

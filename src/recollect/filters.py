@@ -14,11 +14,11 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from difflib import get_close_matches
-from functools import lru_cache
 from operator import eq, ge, gt, le, lt
 from typing import Any, Final, Literal, TypeAlias
 
 from .errors import InvalidInput
+from .globs import matcher
 from .model import FORMATS, STATUSES, Item
 
 Scalar: TypeAlias = str | int | float | bool | datetime
@@ -94,7 +94,7 @@ class StartsWith:
 
 @dataclass(frozen=True, slots=True)
 class Glob:
-    """`*` and `?` stay within a path component, `**` crosses them; a pattern without `/` is for the last component."""
+    """A text as a pattern says; see `globs`."""
 
     field: Field
     pattern: str
@@ -326,16 +326,6 @@ def metadata_values(metadata: Mapping[str, Any]) -> list[tuple[str, str | int | 
     return [(name, value) for name, _, value in seen]
 
 
-@lru_cache(maxsize=256)
-def glob_regex(pattern: str) -> re.Pattern[str]:
-    """The regular expression of a glob, for a whole value."""
-    parts: list[str] = []
-    for piece in re.findall(r"\*\*/|\*\*|\*|\?|[^*?]+", pattern):
-        parts.append({"**/": "(?:.*/)?", "**": ".*", "*": "[^/]*", "?": "[^/]"}.get(piece) or re.escape(piece))
-    anywhere = "" if "/" in pattern else "(?:.*/)?"
-    return re.compile(anywhere + "".join(parts), re.DOTALL)
-
-
 def matches(where: Filter, item: Item) -> bool:
     """Whether the filter holds for the item."""
     match where:
@@ -353,7 +343,7 @@ def matches(where: Filter, item: Item) -> bool:
         case StartsWith(field, prefix):
             return any(isinstance(v, str) and v.startswith(prefix) for v in values_of(field, item))
         case Glob(field, pattern):
-            return any(isinstance(v, str) and glob_regex(pattern).fullmatch(v) is not None for v in values_of(field, item))
+            return any(isinstance(v, str) and matcher(pattern)(v) for v in values_of(field, item))
         case Exists(field):
             return bool(values_of(field, item))
 

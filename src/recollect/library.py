@@ -152,7 +152,7 @@ class Library:
         written = await ingest.ingest(
             self.store, self.scope, items, cutter=cutter, progress=progress, report=report, undated=undated, replaced=before
         )
-        await link(self.store, self.scope, before)
+        await link(self.store, self.scope, before, came=written.added)
         return IndexReport.of(
             progress, added=len(written.added), changed=len(written.changed), unchanged=len(written.unchanged), problems=problems or []
         )
@@ -301,7 +301,16 @@ class Library:
 
     async def delete(self, ids: Sequence[str] | str) -> list[str]:
         """Remove items, or one, and everything derived from them; the ids of those that were there."""
-        return list((await self.store.write(self.scope, Batch(delete=[ids] if isinstance(ids, str) else list(ids)))).deleted)
+        ids = [ids] if isinstance(ids, str) else list(ids)
+        stored = await self.store.get(self.scope, ids)
+        deleted = list((await self.store.write(self.scope, Batch(delete=ids))).deleted)
+        before = {each.item.id: each.outline for each in stored if each.outline}
+        gone = {each.item.id: each.item.source_ref for each in stored if each.item.source_ref}
+        if before or gone:
+            from .ingest.linking import link
+
+            await link(self.store, self.scope, before, gone=gone)
+        return deleted
 
     async def drop(self) -> int:
         """Remove the whole scope; how many items went."""

@@ -57,12 +57,10 @@ class Item:
     use_count: int = 0
     last_used_at: datetime | None = None
     content_hash: str = field(init=False)
-    """Names all that chunks and vectors are made from."""
+    """Names all that chunks and vectors are made from, but for the place of a file of code."""
 
     def __post_init__(self) -> None:
-        # A file of code is cut by its language, and embedded with its path.
-        place = (self.source_ref, str(self.metadata.get("language", ""))) if self.format == "code" and self.source_ref else ()
-        object.__setattr__(self, "content_hash", digest(self.format, self.title or "", self.text, *place))
+        object.__setattr__(self, "content_hash", digest(self.format, self.title or "", self.text))
 
 
 @dataclass(frozen=True, slots=True)

@@ -108,7 +108,7 @@ def _grouped(uses: Sequence[Use]) -> list[tuple[str, list[tuple[str, str]]]]:
 
 
 def unpack(data: bytes) -> Outline | None:
-    """The outline; None where there is none, or one of another version."""
+    """The outline; None where there is none, or one of another version. What is none at all raises a ValueError or the like."""
     if not data:
         return None
     rows = json.loads(data.decode("utf-8", "surrogatepass"))

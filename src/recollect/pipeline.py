@@ -122,9 +122,9 @@ async def _as_code(store: Store, plan: Plan, recalled: Recalled, fused: list[Fus
     if ranking is None:
         return fused
     fused = by_name(fused, recalled.names)
-    heads = await store.heads(plan.scope, [found.id for found in fused[:RERANKED]])
-    first = weighted(fused[:RERANKED], heads, ranking, folders=plan.folders, roles=plan.roles)
-    return [*first, *fused[RERANKED:]]
+    count = max(RERANKED, plan.prefs.top_k_items)
+    heads = await store.heads(plan.scope, [found.id for found in fused[:count]])
+    return weighted(fused, heads, ranking, folders=plan.folders, roles=plan.roles)
 
 
 async def _met(store: Store, plan: Plan, rankings: Mapping[str, Ranking], fused: list[Fused]) -> list[Fused]:
@@ -195,29 +195,47 @@ def _show(
         best: dict[int, Weighed] = {}
         for each in weighed:
             best.setdefault(each.place, each)
-    called = {match.symbol.item_id: None if match.symbol.kind == "file" else match.symbol.qualified for match in reversed(names)}
+    called = {match.symbol.item_id: match for match in reversed(names)}
     results = [_result(plan, question.terms, found, best.get(place), called) for place, found in enumerate(kept)]
     proof = evidence(results, chosen, chunkers=gathered.chunkers, distance=plan.prefs.vector.distance)
     return [candidate(result) for result in results], proof
 
 
-def _of(item: Item, names: Sequence[NameMatch]) -> tuple[int, ...]:
-    """Where what the question names stands in an item, the best first; with a line that was asked for, that."""
+def _of(item: Item, names: Sequence[NameMatch]) -> tuple[tuple[int, str | None], ...]:
+    """Where what the question names stands in an item, the best first, and what it is called; a file is called nothing."""
     found = [match for match in names if match.symbol.item_id == item.id]
-    lines = line_starts(item.text) if any(match.line for match in found) else [0]
-    return tuple(match.symbol.start if match.line is None else lines[min(match.line, len(lines)) - 1] for match in found)
+    return tuple((_begin(item, match), None if match.symbol.kind == "file" else match.symbol.qualified) for match in found)
 
 
-def _result(plan: Plan, words: Sequence[str], found: Kept, best: Weighed | None, called: Mapping[str, str | None]) -> Result:
+def _begin(item: Item, match: NameMatch) -> int:
+    if match.line is None:
+        return match.symbol.start
+    lines = line_starts(item.text)
+    return lines[min(match.line, len(lines)) - 1]
+
+
+def _result(plan: Plan, words: Sequence[str], found: Kept, best: Weighed | None, called: Mapping[str, NameMatch]) -> Result:
     checkpoint()
     fused, stored, folded = found
     item = stored.item
-    by_words = any(part.route == TEXT for part in fused.parts) and item.id not in called
-    cut, from_chunk = _snippet(plan, words, item, best, by_words=by_words)
+    match = called.get(item.id)
+    by_words = any(part.route == TEXT for part in fused.parts)
+    cut, from_chunk = _named_snippet(plan, words, item, best, match) if match else _snippet(plan, words, item, best, by_words=by_words)
     first, last = (cut.marks[0][0], cut.marks[-1][1]) if cut.marks else (0, cut.end - cut.start)
     lines = line_of(item.text, cut.start + first), line_of(item.text, max(cut.start, cut.start + last - 1))
     symbol = best.chunk.anchors.symbol if best and from_chunk else None
-    return Result(fused, item, folded, cut, from_chunk, lines, called.get(item.id) or symbol)
+    named = match.symbol.qualified if match and match.symbol.kind != "file" else symbol
+    return Result(fused, item, folded, cut, from_chunk, lines, named)
+
+
+def _named_snippet(plan: Plan, words: Sequence[str], item: Item, best: Weighed | None, match: NameMatch) -> tuple[Snippet, bool]:
+    """The beginning of what the question names, or of the line; and whether it is of the best chunk."""
+    if match.symbol.kind == "file" and match.line is None:
+        return _snippet(plan, words, item, best, by_words=False)
+    begin = _begin(item, match)
+    end = max(begin, match.symbol.end) if match.line is None else len(item.text)
+    cut = snippet(item.text, words, start=begin, end=min(end, begin + plan.prefs.snippet.max_chars), max_chars=plan.prefs.snippet.max_chars)
+    return cut, best is not None and best.chunk.start <= begin < best.chunk.end
 
 
 def _snippet(plan: Plan, words: Sequence[str], item: Item, best: Weighed | None, *, by_words: bool) -> tuple[Snippet, bool]:

@@ -7,7 +7,7 @@ from typing import Annotated, Any, Final, Literal
 
 from pydantic import AfterValidator, ConfigDict, Field, field_validator
 
-from .shapes import MAX_QUERY_CHARS, Contract, Section, shown
+from .shapes import MAX_QUERY_CHARS, Contract, Section
 
 NameKind = Literal["hex", "function", "class", "file", "qualified", "path", "error"]
 SourceType = Literal["code", "markdown", "text"]
@@ -29,7 +29,7 @@ class NameQuery:
     qualifier: str = ""
     """What it is in, joined by dots, whichever way it was written: `Store`, `pkg.mod`."""
     path: str = ""
-    """Of a file or a path: as written, with `/` between folders."""
+    """Of a file or a path, or of the file that a name is said to be in: as written, with `/` between folders."""
     lines: tuple[int, int] | None = None
     """The first and the last line that were named, from 1."""
     is_plain: bool = False
@@ -42,28 +42,6 @@ class NameQuery:
         """Whether it is defined nowhere: the answer is where it stands, as it is."""
         return self.kind in ("hex", "error")
 
-    @property
-    def said(self) -> str:
-        """What it was taken for, in words."""
-        kind = _KINDS[self.kind]
-        where = f", {_lines(*self.lines)}" if self.lines else ""
-        return f"read as {kind}: {shown(self.path or '.'.join(filter(None, (self.qualifier, self.name))))}{where}"
-
-
-_KINDS: Final[dict[NameKind, str]] = {
-    "hex": "a hexadecimal code",
-    "function": "the name of a function",
-    "class": "the name of a class",
-    "file": "the name of a file",
-    "qualified": "a qualified name",
-    "path": "a path",
-    "error": "the words of a message",
-}
-
-
-def _lines(first: int, last: int) -> str:
-    return f"line {first}" if first == last else f"lines {first} to {last}"
-
 
 def _place(value: str) -> str:
     """A folder or a pattern as paths are written here."""
@@ -72,7 +50,7 @@ def _place(value: str) -> str:
     return value.strip().replace("\\", "/").removeprefix("./").rstrip("/")
 
 
-Place = Annotated[str, Field(min_length=1, max_length=MAX_PLACE_CHARS), AfterValidator(_place)]
+Place = Annotated[str, Field(max_length=MAX_PLACE_CHARS), AfterValidator(_place)]
 
 
 class RetrievalRequest(Section):

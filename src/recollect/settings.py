@@ -201,7 +201,9 @@ def wants_plain_output(environ: Mapping[str, str] | None = None) -> bool:
 def environment_of_git(environ: Mapping[str, str] | None = None) -> dict[str, str]:
     """The environment in which git answers for the folder it is asked about, also where a hook of another repository asks."""
     environ = os.environ if environ is None else environ
-    return {name: value for name, value in environ.items() if name not in NAMES_A_REPOSITORY}
+    kept = {name: value for name, value in environ.items() if name not in NAMES_A_REPOSITORY}
+    # A list of files fetches nothing: by what a repository's settings say of fetching, git would run any command they name.
+    return kept | {"GIT_ALLOW_PROTOCOL": "", "GIT_NO_LAZY_FETCH": "1", "GIT_TERMINAL_PROMPT": "0"}
 
 
 def _read(path: Path, *, required: bool) -> dict[str, Any]:

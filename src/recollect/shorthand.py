@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
@@ -68,6 +69,7 @@ def _listed(names: Sequence[str] | str) -> Any:
 def _in_short_names(message: str) -> str:
     """What is wrong with the prefs of a search, by the names that `search` has for them."""
     path, space, rest = message.partition(" ")
+    path = re.sub(r"\.\d+$", "", path)  # the place in a list
     return SHORT_NAMES.get(path, path.removeprefix("scoring.")) + space + rest
 
 

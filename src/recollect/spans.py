@@ -39,14 +39,17 @@ def is_place(name: str) -> bool:
 
 async def read(store: Store, scope: str, place: str) -> Span:
     """The span of a place. An id may have the marks in it too, so each of them is tried."""
+    place = place.removeprefix("./")
     lines, names = _divided(place, ":"), _divided(place, "#")
     if not lines and not names:
         raise InvalidInput(f"{place!r} names no place: write it as PATH:10, PATH:10-40 or PATH#NAME")
     found = {stored.item.id: stored for stored in await store.get(scope, list(lines | names))}
-    if item_id := next((item_id for item_id in lines if item_id in found), None):
+    if item_id := next((item_id for item_id in lines if item_id in found and _RANGE.fullmatch(lines[item_id])), None):
         return _of_lines(found[item_id], lines[item_id])
     if item_id := next((item_id for item_id in names if item_id in found), None):
         return _of_name(found[item_id], names[item_id])
+    if item_id := next((item_id for item_id in lines if item_id in found), None):
+        return _of_lines(found[item_id], lines[item_id])
     likely = next(iter(lines or names))
     raise NotFound(f"there is no item {likely!r} in scope {scope!r}: `recollect search` shows ids")
 
@@ -79,6 +82,7 @@ def _of_lines(stored: Stored, asked: str) -> Span:
 def _of_name(stored: Stored, name: str) -> Span:
     outline = unpack(stored.outline)
     definitions = outline.definitions if outline else ()
+    name = name.replace("::", ".") if "::" in name and not any(each.qualified == name for each in definitions) else name
     found = [each for each in definitions if each.qualified == name] or [each for each in definitions if _ends_with(each, name)]
     called = list(dict.fromkeys(each.qualified for each in found))
     if len(called) > 1:

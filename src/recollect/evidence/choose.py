@@ -53,15 +53,21 @@ def weigh(question: Question, pool: Sequence[Passages], standing: Sequence[float
     return [Weighed(place, chunk, totals[at], by_words[at], nearest[at]) for at in order.tolist() for place, chunk in [chunks[at]]]
 
 
-def named_first(weighed: Sequence[Weighed], places: Sequence[Sequence[int]]) -> list[Weighed]:
-    """The chunks, where what the question calls by its name comes first: `places` has, for each item, where such things begin."""
+def named_first(weighed: Sequence[Weighed], places: Sequence[Sequence[tuple[int, str | None]]]) -> list[Weighed]:
+    """The chunks, where what the question calls by its name comes first, under that name: `places` has, for each item, where such
+    things begin, and their qualified names."""
     ahead = 1.0 + max((each.score for each in weighed), default=0.0)
     found: list[Weighed] = []
     for each in weighed:
         offsets = places[each.place]
-        at = next((at for at, offset in enumerate(offsets) if each.chunk.start <= offset < each.chunk.end), None)
+        at = next((at for at, (offset, _) in enumerate(offsets) if each.chunk.start <= offset < each.chunk.end), None)
+        if at is None:
+            found.append(each)
+            continue
+        name = offsets[at][1]
+        chunk = each.chunk if name is None else replace(each.chunk, anchors=replace(each.chunk.anchors, symbol=name))
         # The first of several of one item a little before the next.
-        found.append(each if at is None else each._replace(score=each.score + ahead * (1.0 + 1.0 / (1 + at))))
+        found.append(each._replace(chunk=chunk, score=each.score + ahead * (1.0 + 1.0 / (1 + at))))
     return sorted(found, key=lambda each: (-each.score, each.place, each.chunk.ordinal))
 
 

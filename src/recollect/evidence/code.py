@@ -18,6 +18,8 @@ TINY_TOKENS: Final = 32
 """A definition below this says too little to be found by, and joins its neighbours inside of what it is in."""
 WHOLE_TOKENS: Final = 128
 """A class up to this size is one piece; of a larger one each member is, so that a method is found as such."""
+NEARLY: Final = 0.8
+"""The share of a piece that is one definition, for the piece to have its name."""
 MOST_LEVELS: Final = 8
 """How deep in statements a text is divided before it is divided at any line."""
 
@@ -157,10 +159,10 @@ class _Code:
         return (block.symbol, block.parent) if block.is_definition else (None, block.symbol)
 
     def merged(self, group: Sequence[_Part]) -> Piece:
-        """Neighbours as one piece, with the symbol of the one that is most of it."""
+        """Neighbours as one piece, with the symbol of the one that is nearly all of it."""
         start, end = group[0].start, group[-1].end
-        half = self.ruler.size(start, end) / 2
-        most = next((part for part in group if part.node and self.ruler.size(part.start, part.end) >= half), None)
+        nearly = NEARLY * self.ruler.size(start, end)
+        most = next((part for part in group if part.node and self.ruler.size(part.start, part.end) >= nearly), None)
         if most is not None:
             symbol, parent = self.names(most)
         else:

@@ -23,10 +23,10 @@ def focus(outline: Outline, start: int, end: int) -> list[Definition]:
     around = outline.around(start, end)
     if around and around.kind in CALLABLE:
         return [around]
-    within = inside(outline.definitions, start, end)
-    outer = [
-        each for each in within if not any(other is not each and other.start <= each.start and each.end <= other.end for other in within)
-    ]
+    outer: list[Definition] = []
+    for each in inside(outline.definitions, start, end):
+        if not outer or each.start >= outer[-1].end:
+            outer.append(each)
     return outer or ([around] if around else [])
 
 

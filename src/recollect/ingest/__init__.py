@@ -124,6 +124,16 @@ class Prepared:
         words = terms(f"{item.title or ''}\n{item.text}")
         return cls(item, cutter.cut(item) if cutter else (), sketch(words), outline.pack() if outline else b"")
 
+    @property
+    def place(self) -> str:
+        """Of a file of code its path, with which it is embedded."""
+        return (self.item.source_ref or "") if self.item.format == "code" else ""
+
+    @property
+    def content(self) -> tuple[str, str]:
+        """What its passages are made of: who has the same has the same passages."""
+        return self.item.content_hash, self.place
+
     def entry(self, passages: Passages | None = None) -> Entry:
         return Entry(self.item, passages, self.fingerprint, self.outline)
 
@@ -190,15 +200,16 @@ async def _entries(
 ) -> list[Entry]:
     if cutter is None:
         return [each.entry() for each in batch]
-    passages = await store.passages(scope, list({each.item.content_hash for each in batch}), cutter.space)
-    progress.chunks_reused += sum(len(passages[each.item.content_hash].chunks) for each in batch if each.item.content_hash in passages)
-    fresh = {each.item.content_hash: each for each in batch if each.chunks and each.item.content_hash not in passages}
+    passages = await store.passages(scope, list({each.item.content_hash for each in batch if not each.place}), cutter.space)
+    kept = {each.content: passages[each.item.content_hash] for each in batch if not each.place and each.item.content_hash in passages}
+    progress.chunks_reused += sum(len(kept[each.content].chunks) for each in batch if each.content in kept)
+    fresh = {each.content: each for each in batch if each.chunks and each.content not in kept}
     if fresh:
         old = [before[each.item.id] for each in fresh.values() if each.item.id in before]
         known = await _vectors(store, scope, [stored.item for stored in old], cutter)
         made = await _passages([(each.item, each.chunks) for each in fresh.values()], cutter, progress, report, known)
-        passages |= dict(zip(fresh, made, strict=True))
-    return [each.entry(passages.get(each.item.content_hash)) for each in batch]
+        kept |= dict(zip(fresh, made, strict=True))
+    return [each.entry(kept.get(each.content)) for each in batch]
 
 
 async def _vectors(store: Store, scope: str, items: Sequence[Item], cutter: Cutter) -> dict[str, Vector]:

@@ -38,10 +38,11 @@ async def index(
     before: dict[str, bytes] = {}
     items = files.items(survey, known, scope=scope)
     written = await ingest(store, scope, items, cutter=made, progress=progress, report=report, replaced=before)
-    gone = [known[ref].id for ref in survey.gone]
-    before |= {stored.item.id: stored.outline for stored in await store.get(scope, gone) if stored.outline}
-    deleted = (await store.write(scope, Batch(delete=gone))).deleted if gone else ()
-    await link(store, scope, before)
+    gone = {known[ref].id: ref for ref in survey.gone}
+    before |= {stored.item.id: stored.outline for stored in await store.get(scope, list(gone)) if stored.outline}
+    deleted = (await store.write(scope, Batch(delete=list(gone)))).deleted if gone else ()
+    ids = {each.id for each in known.values()}
+    await link(store, scope, before, came=[item_id for item_id in (*written.added, *written.changed) if item_id not in ids], gone=gone)
     return IndexReport.of(
         progress,
         added=len(written.added),

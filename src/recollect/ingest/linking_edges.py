@@ -55,6 +55,7 @@ def edges_of(item_id: str, outline: Outline, names: Names) -> list[Edge]:
     found: dict[tuple[str, str, str], None] = {}
     reading = _Reading(item_id, outline, names)
     if outline.language == "markdown":
+        found.update(dict.fromkeys((source, DEFINES, target) for source, target in reading.defines()))
         found.update(dict.fromkeys((reading.node(within), REFERENCES, to) for within, to in references(item_id, outline, names)))
     else:
         calls = list(reading.calls())
@@ -76,17 +77,7 @@ class _Reading:
             self.own.setdefault(each.qualified, each)
         self.taken = taken(names.files, self.path, outline.language, outline.imports)
         self.reach = self.taken.reach
-        self.foreign = self._foreign()
-
-    def _foreign(self) -> set[str]:
-        """Names that were imported from outside of the scope."""
-        found: set[str] = set()
-        for each in self.outline.imports:
-            found.update(here or there for there, here in each.names)
-            if each.alias or not each.names:
-                found.add(each.alias or each.module.split(".")[0])
-                found.update(WORD.findall(each.module)[-1:])
-        return found - {*self.taken.names, *self.taken.modules, *(name.split(".")[0] for name in self.taken.modules)}
+        self.foreign = self.taken.outside(outline.imports)
 
     def node(self, within: str) -> str:
         """The innermost definition that is known here, or the file."""
@@ -198,7 +189,7 @@ class _Reading:
     def _first(self, paths: Iterable[str], name: str) -> Place | None:
         return next((place for path in paths if (place := self._of_file(path, name))), None)
 
-    def _deeper(self, paths: list[str], last: str, name: str) -> Place | None:
+    def _deeper(self, paths: Iterable[str], last: str, name: str) -> Place | None:
         """A member of a class of a module, or what a module inside of a package has."""
         for path in paths:
             if (owner := self._of_file(path, last)) and owner.kind in CONTAINERS:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from typing import Final
-from urllib.parse import unquote
 
 from ..model import node_of
 from ..outline import CONTAINERS, Outline
@@ -31,9 +30,14 @@ def references(item_id: str, outline: Outline, names: Names) -> Iterator[tuple[s
             yield use.within, node_of(place.item_id, place.qualified)
 
 
+def target_of(written: str) -> str:
+    """What is mentioned, without the place in it."""
+    return LOCATION.sub("", written).strip()
+
+
 def file_named(written: str, path: str, names: Names) -> str | None:
     """The file that a document means: as seen from the document, from the root, or the only one that ends so."""
-    target = unquote(LOCATION.sub("", written)).strip()
+    target = target_of(written)
     if not target or "\0" in target or not (set("./") & set(target)):
         return None
     files = names.files
@@ -58,7 +62,7 @@ def _definition(written: str, names: Names) -> Place | None:
         if len(found) == 1 and (outer or not PLAIN.fullmatch(name)):
             return found[0]
         return outer[0] if len(outer) == 1 and outer[0].kind in CONTAINERS else None
-    found = names.qualified(parts[-2], name)
+    found = list(names.qualified(parts[-2], name))
     if not found:
         found = [place for place in names.all(name) if not place.parent and stem_of(names.files.path_of(place.item_id)) == parts[-2]]
     return found[0] if len(found) == 1 else None

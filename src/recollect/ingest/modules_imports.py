@@ -14,6 +14,8 @@ from .modules import Files, folder_of, is_index, joined, name_of, nearest, stem_
 EVERYTHING: Final = "*"
 """The name by which all names of a module are taken."""
 WORD: Final = re.compile(r"\w+")
+LONGEST: Final = 400
+"""Characters of a module or a name. What is longer is none that somebody wrote, and would take a time that grows with its square."""
 
 PYTHON: Final = (".py", ".pyi", ".pyx")
 JAVASCRIPT: Final = (".ts", ".tsx", ".js", ".jsx", ".mjs", ".cjs", ".mts", ".cts", ".d.ts", ".vue", ".svelte", ".json")
@@ -27,6 +29,16 @@ GO_STANDARD: Final = frozenset(
         "sync syscall testing text time unicode unique unsafe"
     )
 )
+C_STANDARD: Final = frozenset(
+    WORD.findall(
+        "assert complex ctype dirent dlfcn errno fcntl fenv float getopt inttypes iso646 limits locale malloc math netdb poll pthread pwd "
+        "regex sched semaphore setjmp signal stdalign stdarg stdatomic stdbool stddef stdint stdio stdlib stdnoreturn string strings "
+        "syslog termios tgmath threads time uchar unistd utime wchar wctype"
+    )
+)
+"""Headers that come with the compiler, which a library that is indexed along may have as well."""
+RUBY_ROOTS: Final = frozenset(("", "lib", "app", "spec", "test"))
+"""Folders that Ruby, Rails and what runs their tests look for files in; empty is the root."""
 
 
 @dataclass(slots=True)
@@ -35,7 +47,7 @@ class Taken:
 
     files: dict[str, None] = field(default_factory=dict)
     """Those that it surely imports, in order."""
-    modules: dict[str, list[str]] = field(default_factory=dict)
+    modules: dict[str, dict[str, None]] = field(default_factory=dict)
     """The files behind a name that stands for a module here."""
     names: dict[str, tuple[str, list[str]]] = field(default_factory=dict)
     """What a name here is called there, and the files it may be defined in."""
@@ -51,6 +63,16 @@ class Taken:
         from_names = (path for _, paths in self.names.values() for path in paths)
         return {*self.files, *self.open, *named, *from_names, *(path for folder in self.folders for path in folder)}
 
+    def outside(self, imports: Iterable[Import]) -> set[str]:
+        """Names that were imported from outside of the scope."""
+        found: set[str] = set()
+        for each in imports:
+            found.update(here or there for there, here in each.names)
+            if each.alias or not each.names:
+                found.add(each.alias or each.module.split(".")[0])
+                found.update(WORD.findall(each.module)[-1:])
+        return found - {*self.names, *self.modules, *(name.split(".")[0] for name in self.modules)}
+
     def file(self, path: str | None, each: Import, *, module: str = "", is_open: bool = False) -> None:
         """An import of one file, with all that the import names."""
         if path is None:
@@ -59,8 +81,12 @@ class Taken:
         if is_open:
             self.open[path] = None
         if called := each.alias or module:
-            self.modules.setdefault(called, []).append(path)
+            self.module(called, path)
         self.named(each.names, [path])
+
+    def module(self, called: str, *paths: str) -> None:
+        """A name that stands for a module. The same import may be in every function of a file."""
+        self.modules.setdefault(called, {}).update(dict.fromkeys(paths))
 
     def named(self, names: Iterable[tuple[str, str]], paths: Sequence[str]) -> None:
         for there, here in names:
@@ -78,7 +104,8 @@ def taken(files: Files, path: str, language: str, imports: Sequence[Import]) -> 
     found = Taken()
     if rule := RULES.get(language):
         for each in imports:
-            rule(files, path, each, found)
+            if max(map(len, (each.module, *(there for there, _ in each.names)))) <= LONGEST:
+                rule(files, path, each, found)
     found.files.pop(path, None)
     return found
 
@@ -106,13 +133,13 @@ def _python(files: Files, path: str, each: Import, found: Taken) -> None:
         found.file(whole, each, module=each.module)
         for end in range(1, len(parts)):
             if not each.alias and (package := module(parts[:end])):
-                found.modules.setdefault(".".join(parts[:end]), []).append(package)
+                found.module(".".join(parts[:end]), package)
         return
     for there, here in each.names:
         inner = module([*parts, there]) if there != EVERYTHING and (whole is None or is_index(whole)) else None
         if inner and inner != path:
             found.files[inner] = None
-            found.modules.setdefault(here or there, []).append(inner)
+            found.module(here or there, inner)
         elif whole:
             found.files[whole] = None
         if whole:
@@ -166,7 +193,7 @@ def _go(files: Files, path: str, each: Import, found: Taken) -> None:
     if each.alias == ".":
         found.open.update(dict.fromkeys(own))
     elif each.alias != "_":
-        found.modules.setdefault(each.alias or parts[-1], []).extend(own)
+        found.module(each.alias or parts[-1], *own)
 
 
 def _is_tail(parts: Sequence[str], folder: str) -> bool:
@@ -268,7 +295,11 @@ def _jvm_all(files: Files, path: str, prefix: Sequence[str], found: Taken) -> No
 
 def _c(files: Files, path: str, each: Import, found: Taken) -> None:
     written = each.module.strip('<>" ')
-    header = files.first(joined(folder_of(path), written)) or files.nearest(path, written.removeprefix("./"))
+    header = files.first(joined(folder_of(path), written))
+    if header is None and "/" not in written and stem_of(written) in C_STANDARD:
+        header = files.first(*(f"{folder}/include/{written}".lstrip("/") for folder in files.above(path)))
+    elif header is None:
+        header = files.nearest(path, written.removeprefix("./"))
     if header is None or header == path:
         return
     found.file(header, each, is_open=True)
@@ -279,9 +310,13 @@ def _c(files: Files, path: str, each: Import, found: Taken) -> None:
 
 
 def _ruby(files: Files, path: str, each: Import, found: Taken) -> None:
-    written = each.module.removesuffix(".rb")
-    beside = files.first(f"{joined(folder_of(path), written)}.rb")
-    found.file(beside or files.nearest(path, f"{written.lstrip('./')}.rb"), each, is_open=True)
+    written = f"{each.module.removesuffix('.rb')}.rb"
+    if written.startswith((".", "/")):
+        found.file(files.first(joined(folder_of(path), written)), each, is_open=True)
+        return
+    roots = {one: one[: -len(written)].rstrip("/") for one in files.ending(written)}
+    fitting = [one for one, root in roots.items() if name_of(root) in RUBY_ROOTS]
+    found.file(nearest(path, fitting), each, is_open=True)
 
 
 def _php(files: Files, path: str, each: Import, found: Taken) -> None:
@@ -305,7 +340,9 @@ def _php(files: Files, path: str, each: Import, found: Taken) -> None:
 
 def _shell(files: Files, path: str, each: Import, found: Taken) -> None:
     # A folder that is worked out when the script runs is taken for the script's own.
-    written = re.sub(r"^[\"']?\$.*?[\"')}]*/(?=[^$)]*$)", "", each.module.strip()).strip("\"'")
+    written = each.module.strip().strip("\"'")
+    if written.startswith("$") and (slash := written.find("/", max(map(written.rfind, "$)}")))) >= 0:
+        written = written[slash + 1 :].strip("\"'")
     found.file(files.first(joined(folder_of(path), written)) or files.nearest(path, written.lstrip("./")), each, is_open=True)
 
 

@@ -10,14 +10,17 @@ from ..kinds import language_of, reader_of
 Role = Literal["test", "generated", "vendored"]
 
 VENDORED_FOLDERS: Final = frozenset((
-    "vendor", "_vendor", "vendored", "third_party", "third-party", "thirdparty", "3rdparty", "external", "externals", "extern",
+    "vendor", "_vendor", "vendored", "third_party", "third-party", "thirdparty", "3rdparty",
     "node_modules", "bower_components", "jspm_packages", "site-packages", "dist-packages", "pods", "carthage",
 ))  # fmt: skip
+VENDORED_AT_THE_TOP: Final = frozenset(("external", "externals", "extern"))
 GENERATED_FOLDERS: Final = frozenset(("__generated__", "__snapshots__", "generated"))
 TEST_FOLDERS: Final = frozenset((
-    "test", "tests", "__tests__", "__mocks__", "spec", "specs", "e2e", "testdata", "unittest", "unittests", "unit_tests", "test_data",
+    "test", "tests", "__tests__", "__mocks__", "e2e", "testdata", "unittest", "unittests", "unit_tests", "test_data",
     "integration_tests", "integration-tests", "integrationtest", "androidtest", "commontest", "jvmtest",
 ))  # fmt: skip
+SPEC_FOLDERS: Final = frozenset(("spec", "specs"))
+"""What is no code there is a specification."""
 # Swift and .NET name a folder after what it tests: `NetworkTests`, `Shop.Tests`.
 _TEST_FOLDER: Final = re.compile(r"[a-z0-9.](?:UI)?Tests?\Z")
 
@@ -52,11 +55,13 @@ def role_of(ref: str, text: str) -> Role | None:
     """The role of a file by its path, relative to what was taken in, and by its text; None for the work itself."""
     *folders, name = re.split(r"[/\\]", ref)
     lowered = {folder.lower() for folder in folders}
-    if lowered & VENDORED_FOLDERS:
+    if lowered & VENDORED_FOLDERS or (folders and folders[0].lower() in VENDORED_AT_THE_TOP):
         return "vendored"
     if lowered & GENERATED_FOLDERS or _LOCK_FILE.match(name) or _GENERATED_NAME.match(name) or _says_generated(name, text):
         return "generated"
-    if lowered & TEST_FOLDERS or any(map(_TEST_FOLDER.search, folders)) or (language_of(name) and _TEST_NAME.match(name)):
+    if lowered & TEST_FOLDERS or any(map(_TEST_FOLDER.search, folders)):
+        return "test"
+    if language_of(name) and (lowered & SPEC_FOLDERS or _TEST_NAME.match(name)):
         return "test"
     return None
 

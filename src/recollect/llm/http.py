@@ -14,8 +14,13 @@ from .schemas import strict
 MAX_BYTES: Final = 1_000_000
 """An answer is a few thousand characters; a model that reasons aloud may take ten times as many."""
 
-REFUSABLE: Final = {"response_format": ("response_format", "json_schema", "schema"), "temperature": ("temperature",)}
-"""What some servers and models do not take, by words with which they say so: a schema, or being told how free to be."""
+REFUSABLE: Final = {
+    "json_schema": ("response_format", "json_schema", "schema"),
+    "json_object": ("response_format", "json_object", "json_schema"),
+    "temperature": ("temperature",),
+}
+"""What some servers and models do not take, by words with which they say so: a schema, being told to answer with an object at all, or
+being told how free to be."""
 
 
 class HttpLlm:
@@ -54,33 +59,36 @@ class HttpLlm:
 
     async def _answer(self, system: str, user: str, schema: dict[str, Any]) -> Answer:
         while True:
-            payload = self._payload(system, user, schema)
+            left_out = self._refused
+            payload = self._payload(system, user, schema, left_out)
             answer = await self._endpoint.ask(payload)
             if answer.is_success:
                 return answer
-            refused = self._refusal(answer)
+            refused = _refusal(answer, left_out)
             if refused is None:
                 raise LlmError(f"{self._endpoint.shown} answered {answer.status}: {self._endpoint.said(answer)}")
             self._refused |= {refused}
 
-    def _payload(self, system: str, user: str, schema: dict[str, Any]) -> dict[str, Any]:
+    def _payload(self, system: str, user: str, schema: dict[str, Any], left_out: frozenset[str]) -> dict[str, Any]:
         payload: dict[str, Any] = {"model": self._model}
-        if "response_format" in self._refused:
-            payload["response_format"] = {"type": "json_object"}
-            system = f"{system}\n\nAnswer with one JSON object that fits this JSON Schema, and nothing else:\n{json.dumps(schema)}"
-        else:
+        if "json_schema" not in left_out:
             payload["response_format"] = {"type": "json_schema", "json_schema": {"name": "answer", "strict": True, "schema": schema}}
-        if "temperature" not in self._refused:
+        else:
+            system = f"{system}\n\nAnswer with one JSON object that fits this JSON Schema, and nothing else:\n{json.dumps(schema)}"
+            if "json_object" not in left_out:
+                payload["response_format"] = {"type": "json_object"}
+        if "temperature" not in left_out:
             payload["temperature"] = 0
         return payload | {"messages": [{"role": "system", "content": _sendable(system)}, {"role": "user", "content": _sendable(user)}]}
 
-    def _refusal(self, answer: Answer) -> str | None:
-        """What the server does not take of what it was sent, where it says so and it has not been left out already."""
-        if answer.status not in (400, 422):
-            return None
-        body = answer.body.decode("utf-8", "replace").lower()
-        named = (name for name, words in REFUSABLE.items() if name not in self._refused and any(word in body for word in words))
-        return next(named, None)
+
+def _refusal(answer: Answer, left_out: frozenset[str]) -> str | None:
+    """What the server does not take of what it was sent, where it says so."""
+    if answer.status not in (400, 422):
+        return None
+    body = answer.body.decode("utf-8", "replace").lower()
+    named = (name for name, words in REFUSABLE.items() if name not in left_out and any(word in body for word in words))
+    return next(named, None)
 
 
 def read_object(body: bytes) -> dict[str, Any]:
@@ -92,7 +100,10 @@ def read_object(body: bytes) -> dict[str, Any]:
     content = message.get("content") if isinstance(message, dict) else None
     if not isinstance(content, str):
         raise ValueError("no text under 'choices'")
-    found = _parsed(_unfenced(content))
+    try:
+        found = _parsed(content)
+    except ValueError:
+        found = _parsed(_without_talk(content))
     if not isinstance(found, dict):
         raise ValueError("JSON that is no object")
     return found
@@ -105,10 +116,10 @@ def _parsed(text: str | bytes) -> Any:
         raise ValueError("what is not JSON") from error
 
 
-def _unfenced(text: str) -> str:
-    """Models that know no schema like to answer as in a document, in a block of code."""
-    text = text.strip()
-    return text.partition("\n")[2].removesuffix("```") if text.startswith("```") and text.endswith("```") else text
+def _without_talk(text: str) -> str:
+    """The object alone: models that know no schema think aloud before it, introduce it, or put it in a block of code."""
+    said = text.rpartition("</think>")[2]
+    return said[said.find("{") : said.rfind("}") + 1]
 
 
 def _sendable(text: str) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import Final
 
+from ..filters import And, Field, Filter, Glob, OneOf
 from ..model import NameMatch, Symbol, symbol_key
 from ..plan import Plan
 from ..ports import Store
@@ -29,12 +30,11 @@ async def by_names(store: Store, plan: Plan, watch: Stopwatch) -> tuple[NameMatc
     names = [reading for name in ([plan.name] if plan.name else plan.mentions) for reading in _readings(name)]
     if plan.profile.code is None or not plan.profile.code.symbols or not names:
         return ()
-    with watch("names"):
-        keys = list(dict.fromkeys(symbol_key(name.name) for name in names))
-        found = await store.symbols(plan.scope, keys, limit=LOOKED_UP, where=plan.where)
     by_key: dict[str, list[Symbol]] = {}
-    for symbol in found:
-        by_key.setdefault(symbol.key, []).append(symbol)
+    with watch("names"):
+        for name in names:
+            key = symbol_key(name.name)
+            by_key.setdefault(key, []).extend(await _looked_up(store, plan, name, key))
     best: dict[tuple[str, int, str], NameMatch] = {}
     for name in names:
         for match in matching(name, by_key.get(symbol_key(name.name), ())):
@@ -44,10 +44,26 @@ async def by_names(store: Store, plan: Plan, watch: Stopwatch) -> tuple[NameMatc
     return tuple(sorted(best.values(), key=_order)[:MATCHES])
 
 
+async def _looked_up(store: Store, plan: Plan, name: NameQuery, key: str) -> list[Symbol]:
+    """What has the name of a file or a definition. Of a name that very many have, those in what it is said to be in."""
+    found = await store.symbols(plan.scope, [key], limit=LOOKED_UP, where=plan.where)
+    if len(found) < LOOKED_UP or not (name.qualifier or name.path):
+        return found
+    if "/" in name.path:
+        inside: Filter = Glob(Field("source_ref", of_item=True), f"**/{name.path.lstrip('/')}")
+    elif name.qualifier:
+        outer = await store.symbols(plan.scope, [symbol_key(name.qualifier.rpartition(".")[2])], limit=LOOKED_UP, where=plan.where)
+        inside = OneOf(Field("id", of_item=True), tuple(dict.fromkeys(symbol.item_id for symbol in outer)))
+    else:
+        return found
+    where = inside if plan.where is None else And((plan.where, inside))
+    return await store.symbols(plan.scope, [key], limit=LOOKED_UP, where=where)
+
+
 def _readings(name: NameQuery) -> Iterable[NameQuery]:
     reading: NameQuery | None = name
     while reading is not None:
-        if reading.kind not in ("hex", "error"):
+        if not reading.is_literal:
             yield reading
         reading = reading.otherwise
 
@@ -61,22 +77,27 @@ def matching(name: NameQuery, symbols: Sequence[Symbol]) -> list[NameMatch]:
 
 def _fit(name: NameQuery, symbol: Symbol) -> float:
     if name.kind in ("file", "path"):
-        return _path_fit(name.path or name.name, symbol) if symbol.kind == "file" else 0.0
+        return _ends_fit(name.path or name.name, symbol.qualified) if symbol.kind == "file" else 0.0
     if symbol.kind == "file":
         return 0.0
     fit = EXACT if symbol.name == name.name else OTHER_CASE
+    if name.path:
+        fit *= _ends_fit(name.path, symbol.item_id)
     if name.qualifier:
         fit *= _qualified_fit(name.qualifier, symbol)
     return fit * SECTION if symbol.kind == "section" else fit
 
 
-def _path_fit(path: str, symbol: Symbol) -> float:
-    known = symbol.qualified.replace("\\", "/")
+def _ends_fit(path: str, ref: str) -> float:
+    """How well a path fits the one of a file: the same, or one the end of the other, as in a stack trace of another machine."""
+    known = ref.replace("\\", "/")
     for wanted, have, fit in ((path, known, EXACT), (path.casefold(), known.casefold(), OTHER_CASE)):
         if have == wanted:
             return fit
         if have.endswith(f"/{wanted.lstrip('/')}"):
             return fit * BY_END
+        if "/" in have and wanted.endswith(f"/{have.lstrip('/')}"):
+            return fit * BY_END * BY_END
     return 0.0
 
 
@@ -87,6 +108,8 @@ def _qualified_fit(qualifier: str, symbol: Symbol) -> float:
     whole = [*file.split("/"), *parents]
     # A package is its __init__ file, a crate its mod.rs or lib.rs.
     places = [whole, [*(part for part in file.split("/") if part not in ("__init__", "mod", "lib", "index")), *parents]]
+    # Java names a class by its package alone, and a package in Python hands on what its modules define.
+    places.append([*file.split("/")[:-1], *parents])
     for fold, fit in ((str, EXACT), (str.casefold, OTHER_CASE)):
         wanted = [fold(part) for part in qualifier.split(".")]
         if [fold(part) for part in parents] == wanted:

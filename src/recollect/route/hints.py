@@ -20,11 +20,15 @@ _ENDS = r"(?=\s*(?:$|[?,.;:)]|\s(?:is|are|was|were|do|does|did|how|where|what|wh
 
 _WORD = re.compile(r"\S+")
 _BEFORE = re.compile(rf"\b{_IN}\s+{_THE}(?:files?\s+)?$", re.IGNORECASE)
-_DOCS = re.compile(rf"\b(?:{_IN}|according to|from)\s+{_THE}(?:docs?|documentation|readmes?|markdown(?:\s+files)?){_ENDS}", re.IGNORECASE)
+_DOCS_WORD = r"(?:docs?|documentation|readmes?|markdown(?:\s+files)?)"
+_CODE_WORD = r"(?:source(?:\s+code)?|code)"
+_DOCS = re.compile(rf"\b(?:{_IN}|according to|from)\s+{_THE}{_DOCS_WORD}{_ENDS}", re.IGNORECASE)
 _DOCS_SAY = re.compile(
     r"\b(?:docs?|documentation|readme)\s+(?:say|says|mention|mentions|explain|explains|describe|describes|about|on|of|for)\b", re.IGNORECASE
 )
-_CODE = re.compile(rf"\b{_IN}\s+{_THE}(?:source(?:\s+code)?|code){_ENDS}", re.IGNORECASE)
+_CODE = re.compile(rf"\b{_IN}\s+{_THE}{_CODE_WORD}{_ENDS}", re.IGNORECASE)
+_AND = rf"\s*(?:,|&|/|\b(?:and|or|as\s+well\s+as)\b)\s*(?:also\s+)?(?:{_IN}\s+)?{_THE}"
+_BOTH = re.compile(rf"\b(?:{_CODE_WORD}{_AND}{_DOCS_WORD}|{_DOCS_WORD}{_AND}{_CODE_WORD}){_ENDS}", re.IGNORECASE)
 _DEFINED = re.compile(
     r"\bfunctions?\s+(?:that|which|to|for|where)\b"
     r"|\b(?:class(?:es)?|methods?|structs?|interfaces?|traits?|macros?|decorators?|constructors?)\s+(?:that|which)\b",
@@ -127,7 +131,7 @@ def _source_types(part: str) -> tuple[tuple[SourceType, ...], list[Span]]:
     code = [found.span() for found in _CODE.finditer(part) if not _NEGATED.search(part[: found.start()])]
     wants_docs = bool(docs) or bool(_DOCS_SAY.search(part))
     wants_code = bool(code) or bool(_DEFINED.search(part))
-    if wants_docs == wants_code:
+    if wants_docs == wants_code or _BOTH.search(part):
         return (), []
     return (_DOC_TYPES, docs) if wants_docs else (("code",), code)
 

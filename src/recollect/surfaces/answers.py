@@ -123,7 +123,7 @@ def _span(chunk: EvidenceChunk) -> str:
 def _name(chunk: EvidenceChunk, title: str | None) -> str:
     """The headings over a chunk but for the title of its source, or the definition it is."""
     path = [heading for heading in chunk.heading_path or () if heading != title]
-    return clean(" > ".join(path) or (chunk.anchors.symbol if chunk.anchors else None) or "")
+    return clean(" > ".join(path) or ((chunk.anchors.symbol or chunk.anchors.parent) if chunk.anchors else None) or "")
 
 
 def _opening(chunk: EvidenceChunk, width: int) -> str:

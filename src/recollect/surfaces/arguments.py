@@ -232,7 +232,9 @@ def _search(each: Any) -> None:
 def _add_places(group: Any) -> None:
     group.add_argument("--type", metavar="TYPE", action="append", default=[], help="only code, markdown or text (may be repeated)")
     group.add_argument("--file", metavar="GLOB", action="append", default=[], help="only files like '*.py' or 'src/**' (may be repeated)")
-    group.add_argument("--folder", metavar="DIR", action="append", default=[], help="what lies there counts more (may be repeated)")
+    group.add_argument(
+        "--folder", metavar="DIR", action="append", default=[], help="what lies there counts more, with --profile code (may be repeated)"
+    )
     group.add_argument(
         "--router", default="auto", help="who reads this from the question, with --profile code: auto, llm, rules or none (default: auto)"
     )

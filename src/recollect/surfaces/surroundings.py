@@ -59,6 +59,10 @@ def routing_text(routing: Routing | None) -> str:
     if routing is None:
         return ""
     notes = [routing.note] if routing.note else []
+    if len(routing.requests) == 1 and routing.router in ("rules", "llm") and (places := _places(routing.requests[0])):
+        notes.append(
+            f"looked only{places}" if routing.requests[0].source_types or routing.requests[0].file_patterns else f"preferred{places}"
+        )
     if len(routing.requests) > 1:
         notes.append(f"asked as {count(len(routing.requests), 'question')}: {'; '.join(_asked(each) for each in routing.requests)}")
     notes += [_given_up(each) for each in routing.requests if each.answered_by != "strict" and each.found]
@@ -76,4 +80,5 @@ def _places(request: RoutedRequest) -> str:
 
 def _given_up(request: RoutedRequest) -> str:
     asked = clean(", ".join([*request.source_types, *request.file_patterns]))
-    return f"nothing was found in {asked}: this is {'from everything' if request.answered_by == 'all types' else request.answered_by}"
+    searched = "everything" if request.answered_by == "all types" or not request.source_types else "all files of that type"
+    return f"nothing was found in {asked}: {searched} was searched instead"

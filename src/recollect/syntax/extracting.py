@@ -27,7 +27,7 @@ MOST_OPEN: Final = 1024
 LONGEST_IMPORT: Final = 10_000
 RANKS: Final = {"type": -1, "enum": 1, "interface": 1, SCOPE: 2}
 """Where two rules tell of one definition, which of them tells more."""
-WORDS: Final = frozenset(("const", "constexpr", "static", "include", "extend", "prepend"))
+WORDS: Final = frozenset(("const", "constexpr", "static", "include", "extend", "prepend", "require"))
 """What a rule's `word` may be."""
 QUOTES: Final = "\"'rRuUbB"
 
@@ -72,7 +72,7 @@ class _Reading:
         self.above.close()
         found = nested([self.placed(each) for each in self.found.values() if each.node.id not in self.importing])
         give_bases(self.bases, found)
-        self.imports.sort(key=lambda each: each.start)
+        self.imports = _outermost(self.imports)
         outline = Outline(
             language=self.language,
             definitions=tuple(self.definition(each) for each in stoppable(found) if each.kind != SCOPE),
@@ -142,8 +142,10 @@ class _Reading:
         self.above.spans.append((at[node.start_byte], at[node.end_byte], is_comment))
 
     def take(self, captured: Captured) -> None:
+        if not self.is_meant(captured):
+            return
         node, at = captured["it"][0], self.source.at
-        start, end = at[node.start_byte], at[node.end_byte]
+        start, end = at[node.start_byte], at[captured.get("last", captured["it"])[0].end_byte]
         taken = imports_in(self.language, self.source.text[start:end]) if end - start <= LONGEST_IMPORT else []
         if taken:
             self.importing.add(node.id)
@@ -247,6 +249,15 @@ def _declared(node: Node) -> Node:
         if inner is None:
             return node
         node = inner
+
+
+def _outermost(imports: list[Import]) -> list[Import]:
+    """In order, each once where two rules tell of it: `a = require("a")`, and the call in it."""
+    kept: list[Import] = []
+    for each in sorted(imports, key=lambda each: (each.start, -each.end)):
+        if not kept or each.start >= kept[-1].end or (each.start, each.end) == (kept[-1].start, kept[-1].end):
+            kept.append(each)
+    return kept
 
 
 def _first(nodes: Iterable[Node]) -> Node | None:

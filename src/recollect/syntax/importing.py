@@ -31,7 +31,7 @@ def _pairs(written: str, joint: str) -> tuple[tuple[str, str], ...]:
 
 
 def _python(written: str) -> Iterator[Taken]:
-    line = " ".join((re.sub(r"#[^\n]*|\\\n", "", written) if "#" in written or "\\" in written else written).split())
+    line = " ".join((re.sub(r"#[^\n]*|\\\r?\n", " ", written) if "#" in written or "\\" in written else written).split())
     if found := FROM.match(line):
         names = found[2].strip(" ()")
         yield found[1].replace(" ", ""), ALL if names == "*" else _pairs(names, " as "), ""
@@ -41,16 +41,20 @@ def _python(written: str) -> Iterator[Taken]:
 
 
 JAVASCRIPT_NAMES: Final = re.compile(r"\{([^{}]*)\}")
+ATTRIBUTES: Final = re.compile(r"\b(?:with|assert)\s*\{[^{}]*\}[\s;]*$")
+REQUIRED: Final = re.compile(
+    r"""\s*(?:([\w$]+)|\{([^{}]*)\})\s*(?::[^=]*)?=\s*require\s*\(\s*(["'`])([^"'`\n]+)\3\s*\)\s*(?:\??\.\s*([\w$]+))?"""
+)
 
 
 def _javascript(written: str) -> Iterator[Taken]:
     text = COMMENT.sub("", written) if "*/" in written or "// " in written else written
-    source = QUOTED.findall(text)
-    if not source:
-        return
-    module = source[-1][1]
     if found := re.match(r"\s*(import|export)\b(?!\s*\()(.*)", text, re.DOTALL):
-        clause = found[2][: found[2].rfind(source[-1][0] + module)]
+        statement = ATTRIBUTES.sub("", found[2])
+        source = [*QUOTED.finditer(statement)]
+        if not source:
+            return
+        module, clause = source[-1][2], statement[: source[-1].start()]
         braces = JAVASCRIPT_NAMES.search(clause)
         names = [(_word(there), _word(here)) for there, here in _pairs(_spaced(braces[1]), " as ")] if braces else []
         bare = JAVASCRIPT_NAMES.sub("", clause)
@@ -61,10 +65,14 @@ def _javascript(written: str) -> Iterator[Taken]:
         if found[1] == "export" and "*" in bare and not alias:
             names.append(ALL[0])
         yield module, tuple(names), (alias[1] or alias[2]) if alias else ""
-    elif found := re.search(r"(?:([\w$]+)|\{([^{}]*)\})\s*=\s*require\s*\(", text):
-        yield module, _pairs(found[2], ":") if found[2] else (), found[1] or ""
-    elif re.match(r"\s*(?:require|import)\s*\(", text):
-        yield module, (), ""
+    elif found := REQUIRED.match(text):
+        whole, inside, _, module, member = found.groups()
+        if member:
+            yield module, ((member, whole),) if whole else (), ""
+        else:
+            yield module, _pairs(inside, ":") if inside else (), whole or ""
+    elif (found := re.match(r"\s*(?:require|import)\s*\(", text)) and (called := QUOTED.search(text, found.end())):
+        yield called[2], (), ""
 
 
 def _word(name: str) -> str:
@@ -174,8 +182,9 @@ def _php(written: str) -> Iterator[Taken]:
 
 
 def _shell(written: str) -> Iterator[Taken]:
-    if found := re.match(r"(?:source|\.)\s+(\S+)", written):
-        yield found[1].strip("\"'"), (), ""
+    """With the first argument alone, of which a part may be worked out when the script runs: `"$(dirname "$0")/lib.sh"`."""
+    if found := re.match(r"(?:source|\.)\s+(.+)", written, re.DOTALL):
+        yield re.sub("[\"']", "", found[1]), (), ""
 
 
 RULES: Final[Mapping[str, Callable[[str], Iterator[Taken]]]] = {

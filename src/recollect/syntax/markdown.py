@@ -6,6 +6,7 @@ import re
 from bisect import bisect_right
 from collections.abc import Iterator
 from typing import Final
+from urllib.parse import unquote
 
 from ..cancellation import stoppable
 from ..outline import Definition, Outline, Use
@@ -75,7 +76,7 @@ def _mentions(text: str) -> Iterator[tuple[int, str, str]]:
     mentions += [(found.start(), found[1] or found[2], True) for found in LINK.finditer(text)]
     for offset, written, is_link in sorted(mentions):
         if is_link:
-            target = re.split(r"[#?]", written, maxsplit=1)[0]
+            target = unquote(re.split(r"[#?]", written, maxsplit=1)[0])
             if target and not ELSEWHERE.match(written):
                 yield offset, target, ""
         elif ("/" in written and PATH.fullmatch(written)) or FILE_NAME.fullmatch(written):

@@ -6,6 +6,8 @@ import threading
 from dataclasses import dataclass
 from functools import cache
 from importlib import import_module
+from itertools import groupby
+from operator import attrgetter
 from time import thread_time
 from typing import TYPE_CHECKING, Any, Final
 
@@ -14,7 +16,7 @@ from ..errors import Stopped
 from .languages import javascript, jvm, others, python, systems
 
 if TYPE_CHECKING:
-    from tree_sitter import Language, Parser, Query, Tree
+    from tree_sitter import Language, Node, Parser, Query, Tree
 
     from .grammar import Grammar
 
@@ -43,6 +45,10 @@ BLOCK: Final = 4096
 # Of code it reads 8 MB/s, so that this is more than twenty times what code takes. Seconds of the thread's own time.
 PATIENCE: Final = 0.5
 PATIENCE_PER_BYTE: Final = 1 / 300_000
+# A query cannot be stopped: in tree-sitter 0.26.0 its progress callback crashes at the first match, as a parser's does. At each node it
+# looks for the next sibling that has a name, and what nothing could be made of has all in one row: 40,000 open brackets are 3.4 s.
+# A step is 2 to 5 ns, so that this is at most .5 s, and 14,000 brackets.
+MOST_STEPS: Final = 100_000_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,7 +98,19 @@ def parse(data: bytes, language: str) -> Tree | None:
 
     tree = _parser(language).parse(read)
     checkpoint()
-    return None if is_late else tree
+    return None if is_late or is_tangled(tree.root_node) else tree
+
+
+def is_tangled(root: Node) -> bool:
+    """Whether errors in a tree would keep a query too long."""
+    steps, waiting = 0, [root] if root.has_error else []
+    while waiting and steps <= MOST_STEPS:
+        checkpoint()
+        children = waiting.pop().children
+        rows = (len(list(row)) for is_named, row in groupby(children, key=attrgetter("is_named")) if not is_named)
+        steps += sum(length * length // 2 for length in rows)
+        waiting += [child for child in children if child.has_error]
+    return steps > MOST_STEPS
 
 
 def _is_stopped() -> bool:

@@ -42,10 +42,6 @@ class Source:
         at = bisect_left(self._ends, offset)
         return self._ends[at - 1] + 1 if at else 0
 
-    def byte(self, offset: int) -> int:
-        """The byte that a character begins with."""
-        return bisect_left(self.at, offset)
-
 
 def _characters(data: bytes) -> Sequence[int]:
     """For each byte, and the end, how many characters begin before it."""

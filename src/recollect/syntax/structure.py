@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import re
+from bisect import bisect_left, bisect_right
 from collections.abc import Iterator
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import cached_property, lru_cache
+from operator import itemgetter
 from typing import TYPE_CHECKING, Final
 
 from ..cancellation import checkpoint
@@ -90,30 +92,32 @@ class Structure:
     def statements(self, start: int, end: int) -> list[tuple[int, int]]:
         """Lines of a span that begin with a statement or a part of one, and how deep in others it is. A comment is part of what
         follows directly."""
-        if self._tree is None:
-            return []
+        table, place = self._statements, itemgetter(0)
+        inside = table[bisect_right(table, start, key=place) : bisect_left(table, end, key=place)]
+        return [(line, depth) for _, line, depth in inside if line > start]
+
+    @cached_property
+    def _statements(self) -> list[tuple[int, int, int]]:
+        """All of them, read once: where each begins, where its line does, and how deep it is."""
         source, at = self._source, self._source.at
-        depths: dict[int, int] = {}
-        root = self._tree.root_node
-        waiting: list[tuple[Node, int]] = [(root.descendant_for_byte_range(source.byte(start), source.byte(end)) or root, 0)]
+        found: dict[int, tuple[int, int, int]] = {}
+        waiting: list[tuple[Node, int]] = [(self._tree.root_node, 0)] if self._tree else []
         while waiting:
             checkpoint()
             node, depth = waiting.pop()
             above = 0
             for child in node.named_children:
                 first, last = at[child.start_byte], at[child.end_byte]
-                if last <= start or first >= end:
-                    continue
                 # Not by `start_point`: in tree-sitter 0.26.0 that gives memory back which is still used.
                 row, last_row = source.line(first), source.line(last)
                 follows, above = above == row - 1, last_row if child.is_extra else 0
-                if start < first and not follows and source.begins_line(first):
+                if not follows and source.begins_line(first):
                     line = source.line_start(first)
-                    if line > start and depths.get(line, depth) >= depth:
-                        depths[line] = depth
+                    if line not in found or depth < found[line][2]:
+                        found[line] = first, line, depth
                 if last_row > row:
                     waiting.append((child, depth + 1))
-        return sorted(depths.items())
+        return sorted(found.values())
 
 
 def canonical(language: object) -> str | None:

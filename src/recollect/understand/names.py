@@ -44,7 +44,7 @@ def recognise(query: str) -> NameQuery | None:
         return None
     if _HEX.fullmatch(text):
         return NameQuery(kind="hex", name=text)
-    return _place(text) or _symbol(text)
+    return _place(text) or _defined_in(text) or _symbol(text)
 
 
 def mentioned(query: str) -> tuple[str, ...]:
@@ -89,6 +89,15 @@ def _place(text: str) -> NameQuery | None:
         return None
     is_marked = lines is not None or is_file_name(named[-1]) or not segments[0] or segments[0] in (".", "..", "~") or not segments[-1]
     return NameQuery(kind="path", name=named[-1], path=path.removeprefix("./"), lines=lines, is_plain=not is_marked)
+
+
+def _defined_in(text: str) -> NameQuery | None:
+    """A name with the file that it is in: `src/a.py#Store.write`."""
+    path, _, name = text.rpartition("#")
+    place, symbol = _place(path), _symbol(name)
+    if place is None or symbol is None or place.lines or not is_file_name(place.name):
+        return None
+    return NameQuery(kind="qualified", name=symbol.name, qualifier=symbol.qualifier, path=place.path)
 
 
 def _file(name: str, lines: tuple[int, int] | None) -> NameQuery:
@@ -171,6 +180,8 @@ def _stands_out(word: str) -> bool:
     parts = _parts(bare)
     if all(len(part) < 2 for part in parts):
         return False
+    if _defined_in(word) is not None:
+        return True
     place = _place(word)
     if place is not None and (place.lines or is_file_name(place.name) or word.startswith(".")):
         return True

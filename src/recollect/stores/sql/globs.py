@@ -7,7 +7,7 @@ from typing import Any
 
 from sqlalchemy import ColumnElement, String, and_, func, literal
 
-from ...filters import glob_regex
+from ...globs import regex_of
 from .either import either
 from .ranges import begins, stem
 from .types import escaped
@@ -32,4 +32,4 @@ def beginning(pattern: str) -> str:
 
 def _as_kept(pattern: str) -> str:
     """The regular expression for texts as Postgres keeps them, where a character may be two."""
-    return f"^(?:{_ONE.sub(lambda _: _ONE_AS_KEPT, glob_regex(escaped(pattern)).pattern)})$"
+    return f"^(?:{_ONE.sub(lambda _: _ONE_AS_KEPT, regex_of(escaped(pattern)))})$"

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Any, Final
 
-from sqlalchemy import Connection, Select, bindparam, delete, func, insert, select, update
+from sqlalchemy import Connection, Select, bindparam, delete, func, insert, select
 
 from ...filters import Filter
-from ...model import Entry, Symbol
+from ...model import Entry, Stored, Symbol
 from ...outline import unpack
 from .. import symbols as derived
 from .given import given
@@ -134,7 +134,10 @@ def astray(connection: Connection) -> Iterator[tuple[str, list[str]]]:
 
 
 def _agrees(source_ref: str | None, count: int, data: bytes | None) -> bool:
-    outline = unpack(data or b"")
+    try:
+        outline = unpack(data or b"")
+    except (LookupError, TypeError, ValueError):
+        return False
     if data and outline is None:
         return True
     return count == bool(source_ref) + (len(outline.definitions) if outline else 0)
@@ -144,12 +147,20 @@ def make_again(connection: Connection, scope: str, ids: Sequence[str]) -> None:
     """Put the symbols that follow from items in place of those that are there."""
     for page in pages(ids, 20):
         connection.execute(delete(SymbolRow).where(SymbolRow.scope == scope, SymbolRow.item_id.in_(page)))
-        entries = [Entry(found.item, outline=found.outline) for found in items(connection, scope, page)]
+        entries = [Entry(found.item, outline=_sound(connection, found)) for found in items(connection, scope, page)]
         if rows := [row for entry in entries for row in symbol_rows(scope, entry)]:
             connection.execute(insert(SymbolRow), rows)
-        for item in (entry.item for entry in entries if entry.item.format == "code"):  # An older version did not count the path in.
-            named = (ItemRow.scope == scope, ItemRow.id == item.id, ItemRow.content_hash != item.content_hash)
-            connection.execute(update(ItemRow).where(*named).values(content_hash=item.content_hash))
+
+
+def _sound(connection: Connection, found: Stored) -> bytes:
+    """The outline of an item; one that cannot be read is thrown away, until the item is taken in again."""
+    try:
+        unpack(found.outline)
+    except (LookupError, TypeError, ValueError):
+        own = (OutlineRow.scope == found.item.scope, OutlineRow.item_id == found.item.id)
+        connection.execute(delete(OutlineRow).where(*own))
+        return b""
+    return found.outline
 
 
 def make_missing(connection: Connection) -> None:

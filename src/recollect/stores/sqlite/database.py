@@ -15,7 +15,7 @@ from sqlalchemy.exc import DatabaseError, DBAPIError
 
 from ...cancellation import checkpoint, current
 from ...errors import Cancelled, InvalidInput, RecollectError, StoreBusy, StoreDamaged, StoreError, StoreFull, StoreReadOnly, StoreTooNew
-from ...filters import glob_regex
+from ...globs import matcher
 from ..sql.schema import VERSION, MetaRow, Table
 from .migrations import look_like_present, upgrade
 
@@ -194,7 +194,7 @@ def _begin_immediate(connection: Connection) -> None:
 
 
 def _glob(pattern: str, value: Any) -> int:
-    return int(isinstance(value, str) and glob_regex(pattern).fullmatch(value) is not None)
+    return int(isinstance(value, str) and matcher(pattern)(value))
 
 
 @contextmanager

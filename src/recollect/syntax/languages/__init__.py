@@ -11,5 +11,6 @@ A rule is a line: its role, and a query of the grammar. The role is the kind of 
 
 What a query finds is called `it` where it plays the role itself, and beside that: `name`; `path`, a name with what it is taken of; `of`,
 what a name is taken of; `declarator`, where the name is inside of it, as in C; `owner`, the type that a definition outside of it
-belongs to; `body`, where that is no child of `it`; `word`, which must be one of `extracting.WORDS`.
+belongs to; `body`, where that is no child of `it`; `word`, which must be one of `extracting.WORDS`; `last`, what is the end of `it` as far
+as it imports.
 """

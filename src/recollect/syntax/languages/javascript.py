@@ -5,6 +5,7 @@ from __future__ import annotations
 from ..grammar import Grammar
 
 _FUNCTION = "[(arrow_function body: (_) @body) (function_expression body: (_) @body) (generator_function body: (_) @body)]"
+_REQUIRED = "(call_expression function: (identifier) @word arguments: (arguments . (string)))"
 _BOTH = """
     function (function_declaration name: (identifier) @name) @it
     function (generator_function_declaration name: (identifier) @name) @it
@@ -32,8 +33,9 @@ _BOTH = """
     import (import_statement) @it
     import (export_statement source: (string)) @it
     import (call_expression function: (import) arguments: (arguments . (string))) @it
-    import (variable_declarator value: (call_expression function: (identifier) arguments: (arguments . (string)))) @it
-    import (expression_statement (call_expression function: (identifier) arguments: (arguments . (string)))) @it
+    import (variable_declarator value: REQUIRED) @it
+    import (variable_declarator value: (member_expression object: REQUIRED)) @it
+    import REQUIRED @it
     call (call_expression function: (identifier) @name)
     call (call_expression function: (member_expression object: (_) @of property: (_) @name))
     call (new_expression constructor: (identifier) @name)
@@ -73,7 +75,7 @@ _FIELDS = """
 
 
 def _rules(*tables: str) -> str:
-    return "".join(tables).replace("FUNCTION", _FUNCTION)
+    return "".join(tables).replace("FUNCTION", _FUNCTION).replace("REQUIRED", _REQUIRED)
 
 
 JAVASCRIPT = Grammar(package="tree_sitter_javascript", rules=_rules(_BOTH, _FIELDS, _MARKUP))

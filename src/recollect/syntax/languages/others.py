@@ -99,7 +99,7 @@ SHELL = Grammar(
         upper (program (variable_assignment name: (variable_name) @name) @it)
         upper (program (declaration_command (variable_assignment name: (variable_name) @name)) @it)
         comment (comment) @it
-        import (command name: (command_name) . argument: (_)) @it
+        import (command name: (command_name) . argument: (_) @last) @it
         call (command name: (command_name (word) @name))
     """,
 )

@@ -1,0 +1,203 @@
+"""Names and files that came or went, and whose edges may be others by that. Finds too much rather than too little. Pure."""
+
+from __future__ import annotations
+
+import json
+import posixpath
+import re
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping, Sequence, Set
+from typing import Final, TypeAlias
+
+from ..cancellation import checkpoint
+from ..outline import Outline, unpack
+from .linking_depends import Depends, is_frugal, knows_folder
+from .linking_edges import COMMON
+from .linking_names import WORD, Names, is_telling, last_of, wanted
+from .linking_references import target_of
+from .modules import Files, family, family_of, folder_of, is_index, name_of, stem_of
+from .modules_imports import called, taken
+
+FEW_NAMES: Final = 16
+"""So many names are looked for in a packed outline one by one, each as fast as its memory is read; for more, its words are collected."""
+UNCERTAIN: Final = 1
+"""Where a name has no more definitions than this, before or after, one more or less may change what it stands for anywhere."""
+
+WORD_BYTES: Final = bytes(code if code >= 0x80 or WORD.match(chr(code)) else 0x20 for code in range(256))
+"""Puts a space for whatever is no part of a word."""
+UPWARDS: Final = re.compile(r"[./]+|\b(?:super|self|crate)\b(?:::)?")
+"""A module that is only named by where it is: `..`, `super`."""
+
+Search: TypeAlias = Callable[[Sequence[tuple[str, bytes]]], dict[str, Outline]]
+"""Finds, among packed outlines, those whose edges may be others by now."""
+
+
+class Changes:
+    """Names and files that came or went since the rest was linked."""
+
+    def __init__(self, files: Files, came: Iterable[str], gone: Mapping[str, str]) -> None:
+        self._files, self._gone = files, gone
+        self._came: Counter[tuple[str, str]] = Counter()
+        self._went: Counter[tuple[str, str]] = Counter()
+        """How many definitions of a name there are more or less, by name and family of languages."""
+        self._where: dict[str, set[str]] = {}
+        """The paths in which a name came or went."""
+        self._owners: dict[str, set[str]] = {}
+        """The last names of what a name came or went in; empty for a file."""
+        self._paths = {*gone.values(), *(files.paths[item_id] for item_id in came if item_id in files.paths)}
+        """Files that are new or gone."""
+
+    def __bool__(self) -> bool:
+        return bool(self._where or self._paths)
+
+    @property
+    def open_names(self) -> set[str]:
+        """The names of which there may have been or be so few definitions that it matters how many."""
+        return {name for name in self._where if any(map(self._is_open, self._keys(name)))}
+
+    def note(self, group: Iterable[tuple[str, bytes]], before: Mapping[str, bytes]) -> None:
+        """Compare outlines with those that the items had before."""
+        for item_id, packed in group:
+            checkpoint()
+            path = self._gone.get(item_id) or self._files.path_of(item_id)
+            old, new = unpack(before.get(item_id, b"")), unpack(packed)
+            if old is None or item_id not in self._files.paths:
+                self._paths.add(path)
+            for counter, changed in ((self._came, _defined(new) - _defined(old)), (self._went, _defined(old) - _defined(new))):
+                for qualified, name, _ in changed:
+                    counter[name, family_of(path)] += 1
+                    self._where.setdefault(name, set()).add(path)
+                    self._owners.setdefault(name, set()).add(last_of(qualified[: -len(name) - 1]))
+
+    def passing_on(self) -> list[str]:
+        """The files by which others can have got at names that came or went, but for their own folder: those that have the names,
+        those that stand for a folder above, and of languages whose packages are folders all in the folder."""
+        found: dict[str, None] = {}
+        for path in {path for paths in self._where.values() for path in paths}:
+            found[path] = None
+            found.update((each, None) for folder in self._files.above(path) for each in self._files.under(folder) if is_index(each))
+            if family_of(path) in ("go", "java", "c"):
+                found.update(dict.fromkeys(self._files.under(folder_of(path))))
+        return [self._files.ids[path] for path in found if path in self._files.ids]
+
+    def search(self, names: Names, importers: Set[str]) -> Search:
+        paths = _ChangedPaths(self._files, self._paths)
+        uncertain = {name for name in self._where if self._is_uncertain(name, names)}
+        anywhere = _Needles(uncertain, paths.words)
+        common = uncertain & COMMON
+        owners = {owner for name in common for owner in self._owners[name] if owner}
+        imported = _ImportNeedles(uncertain - common | owners, common, paths.words)
+        close_by = _Needles(set(self._where))
+        folders = {folder_of(path) for where in self._where.values() for path in where}
+
+        def affected(others: Sequence[tuple[str, bytes]]) -> dict[str, Outline]:
+            found: dict[str, Outline] = {}
+            for item_id, packed in others:
+                checkpoint()
+                path = self._files.path_of(item_id)
+                language = packed[: packed.find(b'",')].rpartition(b'"')[2].decode()
+                is_far = (imported if is_frugal(language) else anywhere).stand_in(packed)
+                is_near = item_id in importers or (folder_of(path) in folders and knows_folder(language))
+                is_likely = path.startswith(paths.inside) or is_far or (is_near and close_by.stand_in(packed))
+                if is_likely and (outline := unpack(packed)) and (paths.concern(path, outline) or self._concern(path, outline, names)):
+                    found[item_id] = outline
+            return found
+
+        return affected
+
+    def _concern(self, path: str, outline: Outline, names: Names) -> bool:
+        """Whether a name that the outline has may stand for something else."""
+        if outline.language == "markdown":
+            return not self._where.keys().isdisjoint(wanted(outline))
+        imported = taken(self._files, path, outline.language, outline.imports)
+        depends = Depends(outline, imported)
+        own = family(outline.language)
+        if any(self._is_uncertain(name, names, own) for name in depends.far_names() & self._where.keys()):
+            return True
+        reach = imported.reach
+        near = tuple(f"{folder_of(other)}/".lstrip("/") for other in reach if is_index(other))
+        folder = folder_of(path) if knows_folder(outline.language) else None
+        where = {other for name in depends.names() & self._where.keys() for other in self._where[name]}
+        return any(other in reach or folder_of(other) == folder or other.startswith(near) for other in where)
+
+    def _keys(self, name: str, own: str | None = None) -> list[tuple[str, str]]:
+        """A name with each family of languages in which it came or went, or with one."""
+        return [(name, each) for each in {family_of(path) for path in self._where[name]} if own in (None, each)]
+
+    def _is_open(self, key: tuple[str, str]) -> bool:
+        """Whether a name may have been or be uncertain. What moved from many files to many others was and is not."""
+        return min(self._came[key], self._went[key]) <= UNCERTAIN
+
+    def _is_uncertain(self, name: str, names: Names, own: str | None = None) -> bool:
+        """Whether there was or is so little of a name, in some or in one family of languages, that it is known without an import."""
+        counts = [(len(names.all(*key)), self._came[key], self._went[key]) for key in self._keys(name, own) if self._is_open(key)]
+        return any(min(after, after - came + went) <= UNCERTAIN for after, came, went in counts)
+
+
+class _Needles:
+    """Names to look for in packed outlines, and words that may be a part of anything there. Finds too much rather than too little."""
+
+    def __init__(self, names: Set[str], words: Set[str] = frozenset()) -> None:
+        self._parts = [*map(_packed, names), *(_packed(word)[:-1] for word in words)]
+        self._words = {word.encode("utf-8", "surrogatepass") for name in names | words for word in WORD.findall(name)[-1:]}
+        self._is_everywhere = any(not WORD.search(name) for name in names | words)
+
+    def stand_in(self, packed: bytes) -> bool:
+        if len(self._parts) <= FEW_NAMES:
+            return any(part in packed for part in self._parts)
+        return self._is_everywhere or not self._words.isdisjoint(packed.translate(WORD_BYTES).split())
+
+
+class _ImportNeedles:
+    """The same for outlines of languages that know only what they import. There a name stands for something far away only where it is
+    imported or taken of something, not where it is what something is taken of; and a common name only where it, or what it is in, is
+    imported."""
+
+    def __init__(self, names: Set[str], common: Set[str], words: Set[str]) -> None:
+        self._parts = [_packed(name) + b',"' for name in names]
+        self._common = [b'"' + _packed(name) + b"," + b'"' + _packed(name) for name in common]
+        self._words = _Needles(frozenset(), words)
+        self._strings = {_packed(name)[:-1] for name in names}
+
+    def stand_in(self, packed: bytes) -> bool:
+        if self._words.stand_in(packed) or any(part in packed for part in self._common):
+            return True
+        if len(self._parts) <= FEW_NAMES:
+            # What follows a name that is used by itself is an empty text.
+            return any(part in packed and packed.count(part) > packed.count(part + b'"') for part in self._parts)
+        return not self._strings.isdisjoint(packed.split(b'"'))
+
+
+class _ChangedPaths:
+    """Files that came or went, and who may mean them."""
+
+    def __init__(self, files: Files, paths: Set[str]) -> None:
+        self._ends = {name_of(path) for path in paths}
+        indexes = [path for path in paths if is_index(path) and family_of(path)]
+        self.inside = tuple(f"{folder_of(path)}/".lstrip("/") for path in indexes)
+        """Folders that have got or lost the file that stands for them."""
+        said = {name for path in paths for name in (called(path), stem_of(path))}
+        said |= {name_of(folder_of(path)) for path in paths if family_of(path) in ("go", "java")}
+        said |= {called(child) for path in indexes for child in files.under(folder_of(path))}
+        self.words = {words[-1] for name in said if (words := WORD.findall(name))} | self._ends
+
+    def concern(self, path: str, outline: Outline) -> bool:
+        """Whether an import or a mention may mean a file that came, or meant one that went."""
+        if outline.language == "markdown":
+            written = (text for use in outline.uses for text in (use.name, f"{use.receiver}.{use.name}"))
+            return any(name_of(posixpath.normpath(target_of(text))) in self._ends for text in written)
+        texts = [text for each in outline.imports for text in (each.module, *(there for there, _ in each.names))]
+        if path.startswith(self.inside) and any(not UPWARDS.sub("", text) for text in texts):
+            return True
+        return any(word in self.words for text in texts for word in WORD.findall(text))
+
+
+def _packed(text: str) -> bytes:
+    """A text as it ends in a packed outline: with a quote."""
+    return json.dumps(text, ensure_ascii=False)[1:].encode("utf-8", "surrogatepass")
+
+
+def _defined(outline: Outline | None) -> set[tuple[str, str, str]]:
+    """What an outline gives others to name, by qualified name, name and kind."""
+    definitions = outline.definitions if outline else ()
+    return {(each.qualified, each.name, each.kind) for each in definitions if each.kind != "section" and is_telling(each.name)}
