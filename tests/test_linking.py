@@ -583,7 +583,7 @@ def test_a_document_refers_to_the_files_and_the_names_it_mentions(mention: str, 
     uses = (Use(mention, "", "Guide > Use"), Use(mention, "", "gone"))
     project = {**DOCUMENTS, "docs/guide.md": Outline(language="markdown", definitions=(section,), uses=uses)}
     expected = {f"#Guide > Use REFERENCES {target}", f" REFERENCES {target}"} if target else set()
-    assert edges(project, "docs/guide.md") == expected | {" DEFINES #Guide > Use"}
+    assert edges(project, "docs/guide.md") == expected | {" DEFINES docs/guide.md#Guide > Use"}
 
 
 # Linking a store.
