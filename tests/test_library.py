@@ -349,7 +349,8 @@ def test_deleting_leaves_no_trace(library: SyncLibrary) -> None:
 
 def test_links_are_walked(library: SyncLibrary) -> None:
     library.link([recollect.Edge("notes/backup.md", "REFERENCES", "notes/travel.md")])
-    assert [visit.id for visit in library.walk(["notes/backup.md"])] == ["notes/backup.md", "notes/travel.md"]
+    assert [visit.id for visit in library.walk(["notes/backup.md"], types=["REFERENCES"])] == ["notes/backup.md", "notes/travel.md"]
+    assert "notes/travel.md#Travel" in {visit.id for visit in library.walk("notes/backup.md")}
 
 
 def test_it_works_async_and_many_at_once(tmp_path: Path, folder: Path, model: Embedder) -> None:
