@@ -10,4 +10,7 @@ echo
 echo "\$ recollect search \"$question\" --k 3 --explain"
 recollect search "$question" --k 3 --explain
 echo
+echo "\$ recollect search HybridRetriever.search --profile code --k 1"
+recollect search HybridRetriever.search --profile code --k 1
+echo
 echo "Ask your own: .venv/bin/recollect search \"...\"    What there is: .venv/bin/recollect --help"
