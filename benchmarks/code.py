@@ -172,9 +172,12 @@ def _names(files: Sequence[tuple[str, str]]) -> Iterator[tuple[str, str]]:
 
 
 def _is_first(library: SyncLibrary, asked: str, name: str) -> bool:
-    """Whether the first piece of evidence is a definition of that name."""
+    """Whether the first piece of evidence is a definition of that name. Of a long one with decorators it may be the beginning."""
     evidence = library.search(asked, profile="code").evidence
-    return bool(evidence) and re.search(rf"(?:def|class)\s+{re.escape(name)}\b", evidence[0].text) is not None
+    if not evidence or evidence[0].anchors is None:
+        return False
+    is_written = re.search(rf"(?:def|class)\s+{re.escape(name)}\b", evidence[0].text) is not None
+    return is_written or (evidence[0].anchors.symbol or "").rpartition(".")[2] == name
 
 
 def _timed(library: SyncLibrary, queries: Sequence[str]) -> Samples:
@@ -184,10 +187,10 @@ def _timed(library: SyncLibrary, queries: Sequence[str]) -> Samples:
     for query in queries[:ASKED]:
         begin = perf_counter()
         bundle = library.search(query, profile="code", debug=True)
-        found.setdefault("total", []).append((perf_counter() - begin) * 1000)
+        found.setdefault("total", []).append(perf_counter() - begin)
         for stage, took in bundle.stats.timing_ms.items():
             if stage != "total":
-                found.setdefault(stage, []).append(took)
+                found.setdefault(stage, []).append(took / 1000)
     return found
 
 

@@ -408,3 +408,12 @@ def test_a_change_is_found_and_linked_anew(tmp_path: Path, model: Counting) -> N
         library.index(tmp_path, base=tmp_path)
         assert [visit.id for visit in library.walk("a.py#use", types=["CALLS"])] == ["a.py#use"]
         assert ask(library, "helper").candidates[0].item_id == "a.py"
+
+
+def test_a_name_written_just_so_comes_before_one_written_another_way(tmp_path: Path, model: Counting) -> None:
+    (tmp_path / "a.py").write_text("def clear(items):\n    items.clear()\n    return _clear\n")
+    (tmp_path / "b.py").write_text("def _clear(items):\n    del items[:]\n")
+    with Library.open(tmp_path / ".recollect", embedder=model, options=Settings()).sync() as library:
+        library.index(tmp_path, base=tmp_path)
+        assert [first(ask(library, name))[0] for name in ("_clear", "clear")] == ["b.py", "a.py"]
+        assert first(ask(library, "Clear"))[1] in ("clear", "_clear")

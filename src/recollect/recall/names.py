@@ -69,10 +69,11 @@ def _readings(name: NameQuery) -> Iterable[NameQuery]:
 
 
 def matching(name: NameQuery, symbols: Sequence[Symbol]) -> list[NameMatch]:
-    """Those of the symbols that a name is meant for."""
-    fits = ((symbol, _fit(name, symbol)) for symbol in symbols)
+    """Those of the symbols that a name is meant for: where one is written just so, those that are written another way are not."""
+    fits = [(symbol, _fit(name, symbol)) for symbol in symbols]
+    least = OTHER_CASE * max((fit for _, fit in fits), default=0.0)
     line = name.lines[0] if name.lines else None
-    return [NameMatch(symbol, fit, line) for symbol, fit in fits if fit]
+    return [NameMatch(symbol, fit, line) for symbol, fit in fits if fit > least]
 
 
 def _fit(name: NameQuery, symbol: Symbol) -> float:
