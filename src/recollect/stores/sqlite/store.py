@@ -11,7 +11,7 @@ from contextlib import contextmanager, nullcontext, suppress
 from datetime import datetime
 from functools import partial
 from pathlib import Path
-from typing import Any, ParamSpec, TypeVar
+from typing import Any, Final, ParamSpec, TypeVar
 
 import numpy as np
 from sqlalchemy import Connection, select
@@ -51,6 +51,9 @@ A_FEW = 32
 """Items looked up by key on the caller's own thread: .5 ms for ten, where handing it to a thread and back takes .2 to .4."""
 BRIEF_S = 0.01
 """How long the caller's own thread may read: ten items of a megabyte take 65 ms, and their passages 290."""
+
+LOG_PATIENCE_S: Final = 0.5
+"""How long an entry of the log waits for a write that is under way, such as that of the entry before it. Nobody waits for it."""
 
 
 class SqliteStore(SqlReading):
@@ -204,7 +207,7 @@ class SqliteStore(SqlReading):
             with (
                 suppress(StoreBusy, StoreFull, StoreReadOnly),
                 explained(self.folder),
-                self._lock.held(0),
+                self._lock.held(LOG_PATIENCE_S),
                 self._db.change(patient=False) as connection,
             ):
                 retrieval_log.keep(connection, scope, retrieval, max_entries)
