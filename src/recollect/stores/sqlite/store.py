@@ -11,7 +11,7 @@ from contextlib import contextmanager, nullcontext, suppress
 from datetime import datetime
 from functools import partial
 from pathlib import Path
-from typing import Any, Final, ParamSpec, TypeVar
+from typing import Any, ParamSpec, TypeVar
 
 import numpy as np
 from sqlalchemy import Connection, select
@@ -52,9 +52,6 @@ A_FEW = 32
 BRIEF_S = 0.01
 """How long the caller's own thread may read: ten items of a megabyte take 65 ms, and their passages 290."""
 
-LOG_PATIENCE_S: Final = 0.5
-"""How long an entry of the log waits for a write that is under way, such as that of the entry before it. Nobody waits for it."""
-
 
 class SqliteStore(SqlReading):
     """A folder on this machine: `recollect.db`, and for each scope the indexes derived from it."""
@@ -74,6 +71,7 @@ class SqliteStore(SqlReading):
         self._vector_settings = vectors or VectorSettings()
         self._lock_timeout_s = lock_timeout_s
         self._indexes: dict[str, ScopeIndexes] = {}
+        self._logging = threading.Lock()
         self._opening = threading.Lock()
         self._lock = WriterLock(self.folder / "lock")
         self._db = self._open(create)
@@ -207,7 +205,8 @@ class SqliteStore(SqlReading):
             with (
                 suppress(StoreBusy, StoreFull, StoreReadOnly),
                 explained(self.folder),
-                self._lock.held(LOG_PATIENCE_S),
+                self._logging,  # The entry before it may still be on its way, though who asked for it has gone.
+                self._lock.held(0),
                 self._db.change(patient=False) as connection,
             ):
                 retrieval_log.keep(connection, scope, retrieval, max_entries)
