@@ -1,7 +1,7 @@
 """`python -m benchmarks`: measures Recollect beside its bare parts and prints one report.
 
 A run of everything is kept in benchmarks/results.json and docs/benchmarks.md; one of some parts or sizes is only printed, except for
-what evidence costs, for code and for Postgres, which have tables of their own.
+what evidence costs, for code, for graphs and for Postgres, which have tables of their own.
 """
 
 from __future__ import annotations
@@ -23,8 +23,8 @@ HERE = Path(__file__).parent
 RESULTS = HERE / "results.json"
 PAGE = HERE.parent / "docs" / "benchmarks.md"
 SIZES = {"10k": 10_000, "100k": 100_000, "1m": 1_000_000}
-PARTS = ("query", "evidence", "index", "start", "code", "postgres")
-APART = ("evidence", "code", "postgres")
+PARTS = ("query", "evidence", "index", "start", "code", "graph", "postgres")
+APART = ("evidence", "code", "graph", "postgres")
 """What has a place of its own on the page."""
 START_SIZE = POSTGRES_SIZE = SIZES["100k"]
 
@@ -57,6 +57,11 @@ def main() -> None:
         code = {"code": apart(parts.code)}
         write_between(PAGE, "code", tables(facts | code))
         results |= code
+    if "graph" in args.parts:
+        _say("walking over a graph")
+        graph = {"graph": apart(parts.graph)}
+        write_between(PAGE, "graph", tables(facts | graph))
+        results |= graph
     if "postgres" in args.parts:
         results["postgres"] = _postgres(facts, args)
     print(tables(results))

@@ -14,6 +14,7 @@ from recollect.settings import Settings
 
 from . import code as code_part
 from . import evidence as evidence_part
+from . import graph as graph_part
 from . import indexing
 from . import postgres as postgres_part
 from . import queries as query_part
@@ -78,6 +79,11 @@ def code() -> dict[str, Any]:
         "changing": code_part.changing(folder, model),
         "answers": code_part.answers(folder, model),
     }
+
+
+def graph() -> dict[str, Any]:
+    """Walk over a large graph."""
+    return graph_part.measure()
 
 
 def evidence(text: Path) -> dict[str, Any]:

@@ -95,7 +95,7 @@ async def _scored(plan: Mapping[str, Any], name: str, dataset: Dataset, model: s
     count = 0
     for run in dict.fromkeys(options["profile"] if run == OWN else run for run in plan["models"][model]):
         begin = perf_counter()
-        how = {"profile": options["profile"]} | plan["runs"][run] | {"haystacks": bool(options.get("haystacks"))}
+        how = {"profile": options.get("alone", options["profile"])} | plan["runs"][run] | {"haystacks": bool(options.get("haystacks"))}
         found = await ask(library, dataset, half=plan["half"], k=plan["k"], timed=False, **how)
         values[run], count = found.values[options["measure"]], found.judged
         last = judged(plan, {name: {model: values}})[-1]

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from .code_tables import tables as code_tables
+from .graph import tables as graph_tables
 from .markdown import table
 from .postgres_tables import tables as postgres_tables
 
@@ -31,6 +32,8 @@ def tables(results: Mapping[str, Any]) -> str:
         )
     if found := results.get("code"):
         parts.append(code_tables(found))
+    if found := results.get("graph"):
+        parts.append(graph_tables(found))
     if found := results.get("postgres"):
         parts.append(postgres_tables(found))
     return "\n\n".join(parts)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import fcntl
 import os
 import shutil
 from collections.abc import Callable, Coroutine, Iterator
@@ -13,15 +14,18 @@ from functools import partial
 from itertools import count
 from pathlib import Path
 from secrets import token_hex
-from tempfile import TemporaryDirectory
+from tempfile import TemporaryDirectory, gettempdir
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit, urlunsplit
 
 import pytest
 
 from recollect.errors import StoreError
+from recollect.model import digest
 from recollect.ports import Store
-from recollect.settings import CacheSettings, PostgresSettings, VectorSettings
+from recollect.settings import CacheSettings, Neo4jSettings, PostgresSettings, VectorSettings
+from recollect.stores.neo4j.connecting import Server
+from recollect.stores.neo4j.store import Neo4jStore
 from recollect.stores.postgres.partition import partition
 from recollect.stores.postgres.store import PostgresStore
 from recollect.stores.reference import ReferenceStore
@@ -43,6 +47,7 @@ POSTGRES = {
     "postgres-hnsw": PostgresSettings(pool_size=4, exact_below=0),
     "postgres-partitioned": PostgresSettings(pool_size=4, exact_below=0),
 }
+NEO4J = Neo4jSettings(pool_size=4)
 VARIANTS = ("sqlite-binary", "sqlite-hnsw", "postgres-hnsw")
 """These differ in how vectors are searched and in nothing else, so only laws about that are asked of them."""
 
@@ -59,8 +64,12 @@ POSTGRES_BYTES = 1_000_000_000
 """So much must be free in memory for a server's data to be there: it begins with 60 MB, and a container may have 64 in all."""
 
 
-ONLY: dict[str, str | tuple[str, ...]] = {"test_contract": ("reference", "sqlite"), "test_contract_postgres": "postgres"}
-"""The laws are asked in two files, which two workers share."""
+ONLY: dict[str, str | tuple[str, ...]] = {
+    "test_contract": ("reference", "sqlite"),
+    "test_contract_postgres": "postgres",
+    "test_contract_neo4j": "neo4j",
+}
+"""The laws are asked in three files, which two workers share."""
 
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
@@ -69,7 +78,9 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
         if metafunc.function.__module__ in ASKED_OF_PARTITIONED:
             variants = (*variants, "postgres-partitioned")
         stores = [
-            store for store in ("reference", "sqlite", "postgres", *variants) if store.startswith(ONLY.get(metafunc.module.__name__, ""))
+            store
+            for store in ("reference", "sqlite", "postgres", "neo4j", *variants)
+            if store.startswith(ONLY.get(metafunc.module.__name__, ""))
         ]
         metafunc.parametrize("open_store", stores, indirect=True)
 
@@ -96,11 +107,15 @@ def open_store(request: pytest.FixtureRequest) -> Iterator[OpenStore]:
             url = fresh.enter_context(request.getfixturevalue("postgres").database(request.getfixturevalue("partitioned")))
         elif request.param.startswith("postgres"):
             url = fresh.enter_context(request.getfixturevalue("postgres").database())
+        elif request.param == "neo4j":
+            url = request.getfixturevalue("neo4j_url")
 
         async def open_store(*, cache_bytes: int = 1_000_000) -> Store:
             if request.param == "reference":
                 reference.cache_bytes = cache_bytes
                 return reference
+            if request.param == "neo4j":
+                return Neo4jStore(url, cache=CacheSettings(max_bytes=cache_bytes), options=NEO4J)
             if url:
                 return PostgresStore(url, cache=CacheSettings(max_bytes=cache_bytes), options=POSTGRES[request.param])
             return STORES[request.param](Path(folder) / "store", CacheSettings(max_bytes=cache_bytes))
@@ -236,3 +251,46 @@ def url(postgres: Postgres) -> Iterator[str]:
 def admin(postgres: Postgres, url: str) -> str:
     """Of the same database, for the administrator."""
     return postgres.superuser(url)
+
+
+@contextmanager
+def private_neo4j() -> Iterator[str]:
+    """The URL of a server with nobody else on it. Without Java, Maven, or what Maven fetches, the tests that need it are skipped, and say
+    why; they fail where it is required."""
+    from recollect.testing.neo4j import LocalNeo4j
+
+    cache = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "recollect"
+    in_memory = IN_MEMORY.is_dir() and shutil.disk_usage(IN_MEMORY).free > POSTGRES_BYTES
+    with TemporaryDirectory(dir=IN_MEMORY if in_memory else None, prefix="recollect-", ignore_cleanup_errors=True) as folder:
+        server = LocalNeo4j(folder, cache=cache)
+        try:
+            server.start()
+        except StoreError as missing:
+            (pytest.fail if "neo4j" in os.environ.get("REQUIRE_STORES", "") else pytest.skip)(str(missing))
+        try:
+            yield server.url
+        finally:
+            server.kill()
+
+
+@pytest.fixture(scope="session")
+def neo4j_server() -> Iterator[str]:
+    """A private server, begun with the first test that needs it, or the one that RECOLLECT_TEST_NEO4J names: all that is in it goes."""
+    with ExitStack() as parts:
+        yield os.environ.get("RECOLLECT_TEST_NEO4J") or parts.enter_context(private_neo4j())
+
+
+@pytest.fixture
+def neo4j_url(neo4j_server: str) -> Iterator[str]:
+    """Of the same server, emptied: there is one database in it, whose indexes stay. Workers that share a server take turns."""
+    with (Path(gettempdir()) / f"recollect-neo4j-{digest(neo4j_server)}").open("w") as turn:
+        fcntl.flock(turn, fcntl.LOCK_EX)
+        finished(emptied(neo4j_server))
+        yield neo4j_server
+
+
+async def emptied(url: str) -> None:
+    server = Server(url, Neo4jSettings(), 30.0)
+    everything = "MATCH (n) WHERE NOT n:Store CALL (n) { DETACH DELETE n } IN TRANSACTIONS OF 5000 ROWS"
+    await server.execute(everything)
+    await server.close()

@@ -20,7 +20,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from recollect.errors import InvalidInput
-from recollect.evidence.boundaries import sentence_cuts
+from recollect.evidence.boundaries import line_starts, sentence_cuts
 from recollect.evidence.chunkers import (
     AUTO,
     CHUNKERS,
@@ -35,6 +35,7 @@ from recollect.evidence.chunkers import (
     passage_text,
 )
 from recollect.model import FORMATS, Chunk, Format, Item
+from recollect.syntax.blocks import outline
 
 NOW = datetime(2024, 1, 1, tzinfo=UTC)
 NEWLINE = re.compile(r"\r\n|\r|\n")
@@ -76,8 +77,10 @@ def pieces(text: str, format_: str = "text", max_tokens: int = 200, overlap_toke
     return [text[each.start : each.end] for each in chunk(item(text, format_), Words(), ChunkSettings(max_tokens, overlap_tokens))]
 
 
-def check(text: str, chunks: tuple[Chunk, ...], starts: npt.NDArray[np.int64], max_tokens: int, overlap_tokens: int = 0) -> None:
-    covered = np.zeros(len(text), bool)
+def check(
+    text: str, chunks: tuple[Chunk, ...], starts: npt.NDArray[np.int64], max_tokens: int, overlap_tokens: int = 0, front: int = 0
+) -> None:
+    covered = np.arange(len(text)) < front
     before = (-1, -1)
     for ordinal, each in enumerate(chunks):
         assert each.ordinal == ordinal
@@ -93,6 +96,12 @@ def check(text: str, chunks: tuple[Chunk, ...], starts: npt.NDArray[np.int64], m
         covered[each.start : each.end] = True
         before = (each.start, each.end)
     assert not "".join(text[at] for at in np.flatnonzero(~covered)).strip()
+
+
+def front(text: str, chunker: str) -> int:
+    """How much of a text is front matter, which is in no chunk."""
+    end = outline(text, line_starts(text)).front if chunker == "markdown" else 0
+    return end if text[end:].strip() else 0
 
 
 def line(text: str, offset: int) -> int:
@@ -168,7 +177,7 @@ def test_every_text_is_covered_within_the_budget(text: str, chunker: str, max_to
     words = Words()
     wanted = ChunkSettings(max_tokens, min(overlap, max_tokens // 2), chunker)
     chunks = chunk(item(text), words, wanted)
-    check(text, chunks, Words().starts(text), max_tokens, wanted.overlap_tokens)
+    check(text, chunks, Words().starts(text), max_tokens, wanted.overlap_tokens, front(text, chunker))
     assert words.calls <= 1
     assert chunks == chunk(item(text), Words(), wanted)
 
@@ -176,7 +185,8 @@ def test_every_text_is_covered_within_the_budget(text: str, chunker: str, max_to
 @given(texts, st.sampled_from(sorted(CHUNKERS)), st.integers(4, 40))
 @settings(max_examples=100, deadline=None)
 def test_several_tokens_may_begin_with_one_character(text: str, chunker: str, max_tokens: int) -> None:
-    check(text, chunk(item(text), Quads(), ChunkSettings(max_tokens, 0, chunker)), Quads().starts(text), max_tokens)
+    chunks = chunk(item(text), Quads(), ChunkSettings(max_tokens, 0, chunker))
+    check(text, chunks, Quads().starts(text), max_tokens, front=front(text, chunker))
 
 
 CHARACTERS = [
@@ -322,10 +332,17 @@ def test_a_rule_is_no_underline() -> None:
     assert {path for path, _ in markdown(text)} == {("A",)}
 
 
-def test_front_matter_is_a_block_without_headings() -> None:
+def test_front_matter_is_no_evidence_where_anything_follows_it() -> None:
     matter = "---\ntitle: x\n# comment\n\ntags: [a, b]\n" + "".join(f"key{at}: value\n" for at in range(8)) + "---"
-    found = markdown(f"{matter}\n# A\n\n{words(20)}\n")
-    assert found == [((), matter), (("A",), f"# A\n\n{words(20)}")]
+    text = f"{matter}\n# A\n\n{words(20)}\n"
+    assert markdown(text) == [(("A",), f"# A\n\n{words(20)}")]
+    assert markdown(f"{matter}\n{words(20)}\n\n# A\n\n{words(20)}\n")[0] == ((), words(20))
+    assert markdown(f"{matter}\n") == [((), matter)]
+    assert chunk(item(text, "markdown"), Words(), ChunkSettings(200))[0].anchors.line_start == 15, "lines are those of the file"
+
+
+def test_prose_between_two_rules_is_no_front_matter() -> None:
+    assert markdown(f"---\n\n{words(12)}\n\n---\n{words(12)}\n") == [((), f"---\n\n{words(12)}\n\n---\n{words(12)}")]
 
 
 def test_small_sections_join_the_next_under_their_parent() -> None:
@@ -512,8 +529,8 @@ def test_the_recipe_names_everything_that_changes_chunks() -> None:
 
 
 def test_recipes_that_stores_are_named_by_stay_as_they_are() -> None:
-    assert chunker_id(ChunkSettings(200)) == "auto-3/max=200/overlap=0"
-    assert chunker_id(ChunkSettings(64, 8, "prose")) == "prose-3/max=64/overlap=8"
+    assert chunker_id(ChunkSettings(200)) == "auto-4/max=200/overlap=0"
+    assert chunker_id(ChunkSettings(64, 8, "prose")) == "prose-4/max=64/overlap=8"
 
 
 @pytest.mark.parametrize("bad", [(0, 0, "auto"), (10, 6, "auto"), (10, -1, "auto")])

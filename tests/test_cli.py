@@ -21,7 +21,7 @@ from typing import Any
 import pytest
 
 from recollect.contracts import CandidateItem, EvidenceChunk
-from recollect.prefs import json_schemas
+from recollect.schemas import json_schemas
 
 HEAVY = ("numpy", "faiss", "sqlalchemy", "pydantic", "onnxruntime", "tokenizers", "tantivy", "asyncio", "yaml")
 NOTES = {
@@ -209,7 +209,7 @@ def test_search_shows_rank_title_place_and_snippet(notes: Path, run: Run) -> Non
 def test_search_json_has_every_field_and_no_timings(notes: Path, run: Run) -> None:
     run("index", "notes")
     answer = loads_once(run("search", "cat", "--json")[1])
-    assert list(answer) == ["query", "candidates", "evidence", "facets", "routing"]
+    assert list(answer) == ["query", "candidates", "evidence", "facets", "routing", "analysis"]
     assert answer["query"] == "cat"
     assert list(answer["candidates"][0]) == list(CandidateItem.model_fields)
     assert "stats" in loads_once(run("search", "cat", "--json", "--debug")[1])
@@ -315,7 +315,7 @@ def test_the_options_of_evidence_reach_the_search(handbook: Path, run: Run) -> N
     assert params["chunking"] == {
         "strategy": "late", "chunker_id": "prose", "include_headers": True, "max_chunk_tokens": 64, "overlap_tokens": 8, "pooling": "plain"
     }  # fmt: skip
-    assert params["cache"] == {"use_chunk_cache": False, "write_chunk_cache": False, "ttl_seconds": None}
+    assert params["cache"] == {"use_chunk_cache": False, "write_chunk_cache": False, "ttl_seconds": None, "use_result_cache": False}
     assert len(answer["evidence"]) == 4
 
 
@@ -436,9 +436,10 @@ def test_schema_shows_every_contract_and_makes_no_store(notes: Path, run: Run) -
     assert not (notes / ".recollect").exists()
 
 
-def test_schema_of_an_unknown_contract_tells_which_there_are(notes: Path, run: Run) -> None:
-    names = "RetrievalPrefs, CandidateItem, EvidenceChunk, RetrievalStats, RetrievalBundle"
-    assert run("schema", "Prefs") == (2, "", f"recollect: there is no contract 'Prefs': there are {names}\n")
+def test_schema_of_an_unknown_contract_tells_which_there_are(run: Run) -> None:
+    code, out, err = run("schema", "Prefs")
+    assert (code, out) == (2, "")
+    assert err == f"recollect: there is no contract 'Prefs': there are {', '.join(json_schemas())}\n"
 
 
 def test_a_search_that_finds_nothing_ends_with_one(notes: Path, run: Run) -> None:

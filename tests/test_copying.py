@@ -430,7 +430,7 @@ def faulty(what: str) -> Callable[[Batch], Batch]:
                 return made
 
     def change(batch: Batch) -> Batch:
-        edges = [replace(edge, weight=0.25) for edge in batch.edges] if what == "a weight" else batch.edges
+        edges = [edge._replace(weight=0.25) for edge in batch.edges] if what == "a weight" else batch.edges
         entries = [made for made in map(spoilt, batch.entries) if what != "an item" or made.item.id != "i3"]
         return replace(batch, entries=entries, edges=[] if what == "an edge" else edges)
 
@@ -593,6 +593,7 @@ def test_the_command_copies_chosen_scopes_for_a_program(order: Sequence[str], no
         "removed": 0,
         "items": 1,
         "chunks": 2,
+        "entities": 0,
         "edges": 1,
     }
     assert (len(only["digest"]), told["seconds"] > 0) == (32, True)

@@ -270,6 +270,23 @@ def test_code_is_asked_with_the_profile_for_code_unless_the_settings_name_anothe
 # The questions that went worst.
 
 
+def test_the_graph_of_a_dataset_is_taken_in_and_asked_by_its_profile(tmp_path: Path) -> None:
+    graph = (
+        b'{"doc_id": "backup", "entities": ["Vault"]}\n',
+        b'{"doc_id": "deploy", "entities": ["Vault"]}\n',
+        b'{"doc_id": "gone", "entities": []}\n',
+    )
+    dataset = replace(DATASET, queries=(Query("q1", "database encrypted"),), qrels={"q1": {"deploy": 1}}, graph=graph)
+    assert fitting_profile(dataset, WORDS.search) == ("graph", "it comes with a graph")
+    evaluation = with_library(lambda library: evaluate(library, dataset), tmp_path)
+    assert evaluation.profile == "graph"
+    assert evaluation.answers[0].ranking == ("backup", "deploy")
+    assert evaluation.indexing is not None
+    assert [problem.ref for problem in evaluation.indexing.problems] == ["graph.jsonl:3"]
+    alone = with_library(lambda library: evaluate(library, dataset, profile="documents"), tmp_path)
+    assert alone.answers[0].ranking == ("backup",)
+
+
 def test_the_worst_questions_show_what_was_expected_and_what_came(tmp_path: Path) -> None:
     dataset = replace(DATASET, qrels={**DATASET.qrels, "q1": {"cats": 1, "dogs": 2}})
 

@@ -132,6 +132,12 @@ def test_unknown_documents_of_spans_and_haystacks_are_told(write: Write) -> None
     )
 
 
+def test_a_graph_is_read_as_it_is(write: Write) -> None:
+    graph = '{"doc_id": "a", "entities": ["Backups"]}\n{"name": "Greece"}\n'
+    assert load(write(graph_jsonl=graph)).graph == tuple(graph.encode().splitlines(keepends=True))
+    assert load(write(graph_jsonl="")).graph == ()
+
+
 def test_spans_and_haystacks_are_read(write: Write) -> None:
     spans = [{"query_id": "q1", "doc_id": "a", "start": 4, "end": 12}, {"query_id": "q1", "doc_id": "gone", "start": 0, "end": 1}]
     dataset = load(write(evidence_jsonl=lines(spans), haystacks_jsonl=lines([{"query_id": "q1", "doc_ids": ["a", "b"]}])))

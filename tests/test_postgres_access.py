@@ -23,7 +23,7 @@ from recollect.stores.reference import ReferenceStore
 from recollect.testing.cases import NEXT_SPACE, OTHER, SCOPE, SPACE, WHEN, direction, entry, ids, outlined, plain, scanned, write
 from recollect.textquery import Phrase, Prefix, Term
 
-DERIVED = ("words", "windows", "terms", "outlines", "symbols")
+DERIVED = ("words", "windows", "terms", "outlines", "symbols", "item_vectors")
 SCOPED = ("scopes", "items", "fields", "chunks", "chunk_cache", "edges", "retrievals", "retrieved", *DERIVED)
 OPTIONS = PostgresSettings(pool_size=2)
 Run = Callable[..., tuple[int, str, str]]
@@ -439,9 +439,11 @@ def test_the_indexes_serve_a_tenant_too(tenants: Tenants) -> None:
         before = await uses()
         async with tenants.store("a", exact_below=0) as store:
             assert ids(await store.search_vectors(SCOPE, direction("mine"), k=1)) == ["b"]
+            assert ids(await store.search_vectors(SCOPE, direction("mine"), k=1, of="items")) == ["b"]
             assert ids(await store.search_text(SCOPE, Term(_word(17)), k=9)) == ["n17"]
         after = await uses()
-        assert after[f"chunks_near_{SPACE.id}"] > before[f"chunks_near_{SPACE.id}"]
+        for index in (f"chunks_near_{SPACE.id}", f"item_vectors_near_{SPACE.id}"):
+            assert after[index] > before[index]
         assert after["windows_by_words"] > before["windows_by_words"]
 
     finished(execute(tenants.url, "alter database " + urlsplit(tenants.url).path[1:] + " set enable_seqscan = off"))

@@ -78,7 +78,7 @@ def test_an_older_store_keeps_all_it_holds(url: str) -> None:
         with pytest.raises(StoreError, match=r"revision 0001.*db migrate"):
             await store.scopes()
         present = PostgresStore(url, options=PostgresSettings(pool_size=2))
-        documents = [entry("a", "shared words", source_ref="docs/A.md"), entry("b", "shared second", direction("b"))]
+        documents = [entry("a", "shared words", source_ref="docs/A.md"), entry("b", "shared second", direction("b"), direction("c"))]
         await write(present, *documents, edges=[Edge("a", "LINKS", "b")])
         await present.administer(_put_into_older)
         await present.close()
@@ -88,6 +88,8 @@ def test_an_older_store_keeps_all_it_holds(url: str) -> None:
         assert await scanned(store) == ["a", "b"]
         assert sorted(ids(await store.search_text(SCOPE, Term("shared"), k=9))) == ["a", "b"]
         assert ids(await store.search_vectors(SCOPE, direction("b"), k=1)) == ["b"]
+        (whole, *_) = await store.search_vectors(SCOPE, direction("b") + direction("c"), k=2, of="items")
+        assert (whole.id, whole.score) == ("b", pytest.approx(1.0, abs=1e-3))
         assert [visit.id for visit in await store.walk(SCOPE, ["a"], hops=1, fan_out=9)] == ["a", "b"]
         assert all(finding.ok for finding in await store.doctor(repair=False))
         assert [symbol.node for symbol in await store.symbols(SCOPE, [symbol_key("a.md")], limit=9)] == ["a"]

@@ -83,6 +83,10 @@ def test_a_sound_store_is_told_so(url: str) -> None:
         ("UPDATE chunks SET end_idx = start_idx", "chunks", "chunks of 6 items reach beyond their text"),
         (f"DROP INDEX chunks_near_{SPACE.id}", "vectors", f"space {SPACE.id} has no index that can be used"),
         ("UPDATE chunks SET space = 'gone' WHERE item_id = 'a'", "vectors", "6 chunks of a space that is not there"),
+        (f"DROP INDEX item_vectors_near_{SPACE.id}", "vectors", f"space {SPACE.id} has no index that can be used"),
+        ("DELETE FROM item_vectors WHERE item_id = 'a'", "vectors", "3 items have chunks and no vector of their own"),
+        ("UPDATE item_vectors SET space = 'gone' WHERE item_id = 'a'", "vectors", "3 vectors of items without chunks"),
+        ("INSERT INTO item_vectors SELECT scope, 'gone', '0', '[1]' FROM scopes", "vectors", "3 vectors of items without chunks"),
         ("UPDATE meta SET value = 'older' WHERE name = 'edition'", "edition", "words are of edition older"),
         ("INSERT INTO terms VALUES ('gone', '1:x', 1)", "scopes", "1 terms of no scope"),
         ("DELETE FROM windows WHERE ordinal = 0 AND scope = 'tenant-a'", "words of 'tenant-a'", "2 items without windows"),
@@ -122,8 +126,8 @@ def test_damage_is_found_and_mended(url: str, statement: str, check: str, said: 
 
 
 def test_what_was_mended_is_found_again(url: str) -> None:
-    tables = ("windows", "terms", "words", "symbols")
-    damage(url, *(f"DELETE FROM {table}" for table in tables), f"DROP INDEX chunks_near_{SPACE.id}")
+    tables = ("windows", "terms", "words", "symbols", "item_vectors")
+    damage(url, *(f"DELETE FROM {table}" for table in tables), f"DROP INDEX chunks_near_{SPACE.id}, item_vectors_near_{SPACE.id}")
 
     async def body() -> None:
         store = PostgresStore(url, options=OPTIONS)
@@ -132,6 +136,7 @@ def test_what_was_mended_is_found_again(url: str) -> None:
             assert sorted(ids(await store.search_text(scope, Term("shared"), k=9))) == ["a", "b\0", "c"]
             assert ids(await store.search_text(scope, Phrase("word99 word100"), k=9)) == ["c"]
             assert ids(await store.search_vectors(scope, direction("c"), k=1)) == ["b\0"]
+            assert ids(await store.search_vectors(scope, direction("a") + direction("b"), k=1, of="items")) == ["a"]
             assert await scanned(store, scope=scope) == ["a", "b\0", "c"]
             assert [each.name for each in await store.symbols(scope, ["run", "stop"], limit=9)] == ["run", "stop\0"]
         await store.close()

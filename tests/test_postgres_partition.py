@@ -14,7 +14,7 @@ from sqlalchemy import Connection, text
 from conftest import Postgres, execute, finished
 from recollect.errors import StoreError
 from recollect.filters import parse
-from recollect.model import Edge, Retrieval, Returned
+from recollect.model import Edge, Entity, Retrieval, Returned
 from recollect.ports import Store
 from recollect.settings import PostgresSettings
 from recollect.stores.postgres import access
@@ -25,8 +25,8 @@ from recollect.textquery import Phrase, Prefix, Term
 
 Run = Callable[..., tuple[int, str, str]]
 SCOPES = [f"tenant-{number}" for number in range(9)]
-TABLES = ["chunk_cache", "chunks", "edges", "fields", "items", "outlines", "retrievals", "retrieved", "scopes"]
-TABLES += ["symbols", "terms", "windows", "words"]
+TABLES = ["chunk_cache", "chunks", "edges", "entities", "entity_names", "fields", "item_vectors", "items", "outlines"]
+TABLES += ["retrievals", "retrieved", "scopes", "symbols", "terms", "windows", "words"]
 OPTIONS = PostgresSettings(pool_size=2, exact_below=0)
 
 
@@ -50,6 +50,7 @@ async def filled(store: Store) -> None:
             plain("c", f"{long} shared \0 third", scope=scope),
             outlined("d", "run", scope=scope),
             edges=[Edge("a", "LINKS", "b", 0.5), Edge("b", "CITES", "c"), Edge("c", "REFERENCES", "d#run", origin="c")],
+            entities=[Entity("place:x", "place", "X", ("the place",))],
             scope=scope,
         )
         content = (await store.get(scope, ["a"]))[0].item.content_hash
@@ -71,6 +72,7 @@ async def answers(store: Store) -> list[Any]:
             await store.search_text(scope, Term("shared"), k=9, where=parse({"mark": 2})),
             await store.search_vectors(scope, direction("b"), k=3),
             await store.search_vectors(scope, direction("b"), k=3, where=parse({"mark": scope})),
+            await store.search_vectors(scope, direction("b"), k=3, of="items"),
             await store.facets(scope, ["mark", "kind", "entities"]),
             await store.fields(scope),
             await store.walk(scope, ["a"], hops=3, fan_out=9),
@@ -203,8 +205,11 @@ def test_a_store_in_parts_is_written_moved_and_emptied(url: str) -> None:
                     await store.add_passages(scope, NEXT_SPACE, {waiting.item.id: moved})
             await store.use_space(NEXT_SPACE)
             assert ids(await store.search_vectors(SCOPES[1], direction("b", NEXT_SPACE), k=1)) == ["b"]
-            near = text("SELECT relname::text FROM pg_class WHERE relname LIKE 'chunks\\_near%'")
-            assert await store.administer(lambda connection: connection.scalars(near).all()) == [f"chunks_near_{NEXT_SPACE.id}"]
+            assert ids(await store.search_vectors(SCOPES[1], direction("b", NEXT_SPACE), k=1, of="items")) == ["b"]
+            near = text("SELECT relname::text FROM pg_class WHERE relname LIKE '%\\_near\\_%' AND NOT relispartition ORDER BY 1")
+            assert await store.administer(lambda connection: connection.scalars(near).all()) == [
+                f"{table}_near_{NEXT_SPACE.id}" for table in ("chunks", "item_vectors")
+            ]
             for scope in [*SCOPES, "tenant-new"]:
                 await store.drop(scope)
             assert (await store.scopes(), await store.space()) == ([], None)

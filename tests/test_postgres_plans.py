@@ -16,7 +16,8 @@ import asyncpg
 import pytest
 
 from recollect.filters import parse
-from recollect.model import Batch, Entry
+from recollect.model import Batch, Entity, Entry
+from recollect.naming import near_keys
 from recollect.settings import PostgresSettings
 from recollect.stores.postgres import passing
 from recollect.stores.postgres.store import PostgresStore
@@ -47,6 +48,7 @@ TOLD = {
     "auto_explain.log_format": "json",
     "auto_explain.log_level": "notice",
 }
+NODES = ("items_pkey", "symbols_by_node", "entities_pkey")
 FEW_ROWS = {"access", "revision", "scopes", "spaces", "words"}
 """Tables with a row for each scope, or fewer, which may be read one after the other."""
 
@@ -93,7 +95,8 @@ async def _fill(url: str) -> None:
     store = PostgresStore(url)
     for scope in SCOPES:
         found = [_entry(number, scope) for number in range(ITEMS)]
-        await store.write(scope, Batch(found, relink=[each.item.id for each in found[20:]]), space=SPACE)
+        known = [Entity(f"customer:{number}", "customer", f"Customer {_word(number)}") for number in range(ITEMS)]
+        await store.write(scope, Batch(found, relink=[each.item.id for each in found[20:]], entities=known), space=SPACE)
         contents = {each.item.id: each.item.content_hash for each in found}
         await store.cache(scope, "recipe", {name: (content, b"made") for name, content in contents.items()}, at=WHEN)
     await store.close()
@@ -233,11 +236,20 @@ LOOK_UPS: dict[str, tuple[Question, set[str]]] = {
     "the fields there are": (lambda store: store.fields(SCOPE), {"fields_by_value"}),
     "how often values occur": (lambda store: store.facets(SCOPE, ["owner"]), {"fields_by_value"}),
     "how often kinds occur": (lambda store: store.facets(SCOPE, ["kind"]), {"items_by_kind"}),
-    "a walk": (lambda store: store.walk(SCOPE, IDS[:1], hops=2, fan_out=5), {"edges_from", "edges_to", "items_pkey", "symbols_by_node"}),
+    "a walk": (lambda store: store.walk(SCOPE, IDS[:1], hops=2, fan_out=5), {"edges_from", "edges_to", *NODES}),
     "a walk over some types": (
         lambda store: store.walk(SCOPE, IDS[:1], hops=2, fan_out=5, types=["USES"]),
-        {"edges_from", "edges_to", "items_pkey", "symbols_by_node"},
+        {"edges_from", "edges_to", *NODES},
     ),
+    "a walk against the edges": (lambda store: store.walk(SCOPE, IDS[:1], hops=2, fan_out=5, direction="in"), {"edges_to", *NODES}),
+    "links": (lambda store: store.links(SCOPE, IDS, fan_out=5), {"edges_from", "edges_to"}),
+    "entities by id": (lambda store: store.entities_of(SCOPE, ["customer:7", "customer:8"]), {"entities_pkey"}),
+    "entities by the keys of a name": (
+        lambda store: store.entities_named(SCOPE, near_keys(f"Customer {_word(7)}"), limit=9),
+        {"entity_names_pkey", "entities_pkey"},
+    ),
+    "entities in order": (lambda store: _all(store.entities(SCOPE)), {"entities_pkey"}),
+    "the name of the state": (lambda store: store.change(SCOPE), set()),
     "heads": (lambda store: store.heads(SCOPE, IDS), {"items_pkey"}),
     "a name": (lambda store: store.symbols(SCOPE, [_word(7)], limit=9), {"symbols_by_key"}),
     "a name that everything has": (lambda store: store.symbols(SCOPE, ["run"], limit=9), {"symbols_by_key"}),
@@ -257,6 +269,18 @@ LOOK_UPS: dict[str, tuple[Question, set[str]]] = {
     ),
     "the nearest vectors": (lambda store: store.search_vectors(SCOPE, direction("q"), k=3), {f"chunks_near_{SPACE.id}"}),
     "the nearest vectors within a broad filter": (_listed({"secret": True}), {f"chunks_near_{SPACE.id}", "items_pkey", "fields_pkey"}),
+    "the nearest whole items": (
+        lambda store: store.search_vectors(SCOPE, direction("q"), k=3, of="items"),
+        {f"item_vectors_near_{SPACE.id}"},
+    ),
+    "the nearest whole items within a broad filter": (
+        lambda store: store.search_vectors(SCOPE, direction("q"), k=3, where=parse({"secret": True}), of="items"),
+        {f"item_vectors_near_{SPACE.id}", "items_pkey", "fields_pkey"},
+    ),
+    "the nearest whole items among a few": (
+        lambda store: store.search_vectors(SCOPE, direction("q"), k=3, where=parse({"kind": "rare"}), of="items"),
+        {"items_by_kind", "item_vectors_pkey"},
+    ),
 }
 
 
@@ -292,7 +316,7 @@ def test_an_item_that_goes_is_looked_up_wherever_it_is(filled: Filled) -> None:
 
     nodes = asyncio.run(_asked(filled.owner, replaced))
     of_the_item = {"items_pkey", "fields_pkey", "chunks_pkey", "chunk_cache_pkey", "windows_pkey", "symbols_pkey", "outlines_pkey"}
-    _looked_up(nodes, of_the_item | {"retrieved_by_item", "edges_to", "edges_by_origin", "symbols_by_node"})
+    _looked_up(nodes, of_the_item | {"item_vectors_pkey", "retrieved_by_item", "edges_to", "edges_by_origin", "symbols_by_node"})
 
 
 def test_what_an_item_said_is_looked_up_when_it_is_linked_anew(filled: Filled) -> None:

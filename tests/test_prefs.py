@@ -183,5 +183,5 @@ def test_each_section_knows_its_place_and_the_words_of_the_engine() -> None:
         for name, field in RetrievalPrefs.model_fields.items()
         if isinstance(field.annotation, type) and issubclass(field.annotation, Section)
     }
-    assert places == {name: name for name in ("fts", "vector", "scoring", "chunking", "cache", "snippet", "routing")}
+    assert places == {name: name for name in ("fts", "vector", "scoring", "chunking", "cache", "snippet", "routing", "graph")}
     assert set(get_args(TextMode)) == set(MODES)

@@ -313,7 +313,7 @@ def test_another_size_needs_no_second_ingest(ask: Asked) -> None:
     bundle = ask(chunking={"max_chunk_tokens": 40}, debug=True)
     assert all((each.token_count or 0) <= 40 for each in bundle.evidence)
     assert bundle.stats.counts["chunks_embedded"] == len(ask.embedder.texts) > len(DOCUMENTS)
-    assert bundle.stats.params["chunker"] == "auto-3/max=40/overlap=0"
+    assert bundle.stats.params["chunker"] == "auto-4/max=40/overlap=0"
 
 
 def test_another_chunker_and_an_overlap_are_used(ask: Asked) -> None:
@@ -416,7 +416,7 @@ def test_chunks_side_by_side_are_one_piece_unless_their_size_is_asked_for(model:
 
 def test_a_chunk_is_never_longer_than_the_model_reads(ask: Asked) -> None:
     bundle = ask(chunking={"max_chunk_tokens": 100_000, "overlap_tokens": 400}, debug=True)
-    assert bundle.stats.params["chunker"] == "auto-3/max=456/overlap=228"
+    assert bundle.stats.params["chunker"] == "auto-4/max=456/overlap=228"
 
 
 def test_the_depth_is_how_many_hits_a_route_is_asked_for(ask: Asked) -> None:

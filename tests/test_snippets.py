@@ -11,8 +11,7 @@ from hypothesis import strategies as st
 
 from recollect.analysis import query_terms, spans
 from recollect.errors import InvalidInput
-from recollect.evidence.snippets import MOST_TERMS, line_of, snippet
-from recollect.model import Snippet
+from recollect.evidence.snippets import MOST_TERMS, Snippet, line_of, snippet
 
 FAR = 10_000
 TEXT = (

@@ -9,12 +9,14 @@ from sqlalchemy import Executable, Select, create_engine, event, select
 
 from recollect.filters import parse
 from recollect.stores.sql.cache import _FOUND
+from recollect.stores.sql.entities import ENTITIES_BY_ID, IDS_BY_KEY
+from recollect.stores.sql.linking import CUT_ONE, CUT_WITHIN
 from recollect.stores.sql.passages import PASSAGES_BY_ITEM
 from recollect.stores.sql.rows import HEADS_BY_ID, ITEMS_BY_ID
 from recollect.stores.sql.schema import EdgeRow, ItemRow, OutlineRow, Table
 from recollect.stores.sql.symbols import SYMBOLS_BY_A_KEY, SYMBOLS_BY_KEY, SYMBOLS_BY_NODE
 from recollect.stores.sql.where import holds
-from recollect.stores.sql.write import _CUT_WITHIN
+from recollect.stores.sqlite.walk import links
 
 
 def _listed(where: dict[str, Any]) -> Select[Any]:
@@ -26,7 +28,7 @@ def _checked(where: dict[str, Any]) -> Select[Any]:
 
 
 GIVEN = {"scope": "s", "ids": ["a", "b"], "recipe": "r", "space": None, "limit": 9, "key": "k", "keys": ["k", "l"], "nodes": ["n"]}
-GIVEN |= {"of_scope": "s", "first": "a#", "beyond": "a$"}
+GIVEN |= {"of_source": "a", "of_type": "t", "of_target": "b", "of_scope": "s", "first": "a#", "beyond": "a$"}
 
 LOOK_UPS: dict[str, tuple[Executable, str]] = {
     "items by id": (ITEMS_BY_ID, "sqlite_autoindex_items_1 (scope=? AND id=?)"),
@@ -40,9 +42,12 @@ LOOK_UPS: dict[str, tuple[Executable, str]] = {
         "outlines_unlinked (scope=? AND item_id>?)",
     ),
     "edges by origin": (
-        select(EdgeRow.source).where(EdgeRow.scope == "s", EdgeRow.origin.in_(["a", "b"])),
+        select(EdgeRow.source, EdgeRow.type, EdgeRow.target).where(EdgeRow.scope == "s", EdgeRow.origin.in_(["a", "b"])),
         "edges_by_origin (scope=? AND origin=?)",
     ),
+    "an edge": (CUT_ONE, "sqlite_autoindex_edges_1 (scope=? AND source=? AND type=? AND target=?)"),
+    "entities by id": (ENTITIES_BY_ID, "sqlite_autoindex_entities_1 (scope=? AND id=?)"),
+    "entities by the keys of their names": (IDS_BY_KEY, "sqlite_autoindex_entity_names_1 (scope=? AND key=?)"),
     "passages by item": (PASSAGES_BY_ITEM, "sqlite_autoindex_chunks_1 (scope=? AND space=? AND item_id=?)"),
     "what is cached": (_FOUND, "sqlite_autoindex_chunk_cache_1 (scope=? AND item_id=? AND recipe=?)"),
     "a metadata text": (_listed({"owner": "a"}), "fields_by_value (scope=? AND name=? AND type=? AND text=?)"),
@@ -82,8 +87,30 @@ def test_the_first_symbols_of_a_common_name_are_read_in_order_and_no_more() -> N
 
 def test_edges_of_what_was_in_an_item_are_looked_up() -> None:
     for statement, index in zip(
-        _CUT_WITHIN, ("sqlite_autoindex_edges_1 (scope=? AND source>?", "edges_by_target (scope=? AND target>?"), strict=True
+        CUT_WITHIN, ("sqlite_autoindex_edges_1 (scope=? AND source>?", "edges_to (scope=? AND target>?"), strict=True
     ):
         plan = _plan(statement)
         assert f"USING INDEX {index}" in plan
         assert "SCAN" not in plan
+
+
+@pytest.mark.parametrize("types", [None, ["A", "B"]])
+def test_of_a_node_no_more_edges_are_read_than_are_followed(types: list[str] | None) -> None:
+    """By an index that has all of them in order, whatever types are asked for."""
+    engine = create_engine("sqlite://")
+    Table.metadata.create_all(engine)
+    asked: list[str] = []
+    with engine.connect() as connection:
+        connection.connection.dbapi_connection.set_trace_callback(asked.append)  # type: ignore[union-attr]
+        links(connection, "s", ["n"], fan_out=9, types=types)
+        connection.connection.dbapi_connection.set_trace_callback(None)  # type: ignore[union-attr]
+        plans = [
+            [row[-1] for row in connection.exec_driver_sql(f"EXPLAIN QUERY PLAN {statement}")]
+            for statement in asked
+            if "SELECT" in statement
+        ]
+    engine.dispose()
+    assert plans == [
+        ["SEARCH edges USING COVERING INDEX edges_from (scope=? AND source=?)"],
+        ["SEARCH edges USING COVERING INDEX edges_to (scope=? AND target=?)"],
+    ]

@@ -16,7 +16,7 @@ from typing import Any
 import pytest
 
 from recollect.errors import StoreTooNew
-from recollect.model import Edge, Retrieval, Returned
+from recollect.model import Edge, Entity, Retrieval, Returned
 from recollect.stores.sql.schema import VERSION
 from recollect.stores.sqlite import migrations
 from recollect.stores.sqlite.store import SqliteStore
@@ -82,7 +82,25 @@ CREATE TABLE retrieved (scope VARCHAR NOT NULL, retrieval VARCHAR NOT NULL, rank
 CREATE INDEX retrieved_by_item ON retrieved (scope, item_id);
 """
 )
-SCHEMAS = {1: VERSION_1, 2: VERSION_2, 3: VERSION_3}
+VERSION_4 = (
+    VERSION_3
+    + """
+DROP TABLE edges;
+CREATE TABLE edges (scope VARCHAR NOT NULL, source VARCHAR NOT NULL, type VARCHAR NOT NULL, target VARCHAR NOT NULL,
+    weight FLOAT NOT NULL, origin VARCHAR DEFAULT '' NOT NULL, PRIMARY KEY (scope, source, type, target));
+CREATE INDEX edges_by_target ON edges (scope, target);
+CREATE INDEX edges_by_origin ON edges (scope, origin);
+CREATE TABLE outlines (scope VARCHAR NOT NULL, item_id VARCHAR NOT NULL, linked BOOLEAN NOT NULL, data BLOB NOT NULL,
+    PRIMARY KEY (scope, item_id));
+CREATE INDEX outlines_unlinked ON outlines (scope, item_id) WHERE linked = 0;
+CREATE TABLE symbols (scope VARCHAR NOT NULL, item_id VARCHAR NOT NULL, ordinal INTEGER NOT NULL, key VARCHAR NOT NULL,
+    name TEXT NOT NULL, qualified TEXT NOT NULL, kind VARCHAR NOT NULL, start_idx INTEGER NOT NULL, end_idx INTEGER NOT NULL,
+    line_start INTEGER NOT NULL, line_end INTEGER NOT NULL, parent TEXT, node VARCHAR NOT NULL, PRIMARY KEY (scope, item_id, ordinal));
+CREATE INDEX symbols_by_key ON symbols (scope, key, item_id, start_idx, ordinal);
+CREATE INDEX symbols_by_node ON symbols (scope, node);
+"""
+)
+SCHEMAS = {1: VERSION_1, 2: VERSION_2, 3: VERSION_3, 4: VERSION_4}
 ENTRIES = [
     entry(f"i{at}", f"shared words {at}", direction(f"{at}"), direction(f"{at}x"), metadata={"n": at}, source_ref=f"docs/{at}.md")
     for at in range(8)
@@ -176,6 +194,10 @@ def test_an_older_store_is_brought_up_to_date_and_answers_as_before(old: tuple[P
         assert [(symbol.kind, symbol.node, symbol.end) for symbol in found] == [("file", "i0", 14), ("file", "i7", 14)]
         await write(store, outlined("new", "run"), edges=[Edge("new", "DEFINES", "new#run", origin="new")])
         assert [visit.id for visit in await store.walk(SCOPE, ["new"], hops=1, fan_out=9)] == ["new", "new#run"]
+        before = await store.change(SCOPE)
+        await write(store, entities=[Entity("person:a", "person", "Ada")], edges=[Edge("person:a", "MADE", "new")])
+        assert [visit.id for visit in await store.walk(SCOPE, ["new"], hops=1, fan_out=9, direction="in")] == ["new", "person:a"]
+        assert await store.change(SCOPE) != before
         assert (await store.status(SCOPE)).version == VERSION
         await store.close()
 
@@ -258,8 +280,13 @@ async def read():
     assert await store.cached(SCOPE, "recipe", contents) == {}
     await store.log(SCOPE, SEARCH, max_entries=9)
     assert [found async for found in store.retrievals(SCOPE)] == []
-    assert await store.symbols(SCOPE, ["0md"], limit=9) == [found async for found in store.outlines(SCOPE)] == []
+    symbols = [] if (await store.status(SCOPE)).version < 4 else ["i0"]
+    assert [symbol.node for symbol in await store.symbols(SCOPE, ["0md"], limit=9)] == symbols
+    assert [found async for found in store.outlines(SCOPE)] == []
     assert [edge async for edge in store.edges(SCOPE)] == [Edge("i0", "LINKS", "i1")]
+    assert await store.links(SCOPE, ["i1"], fan_out=1) == {"i1": (Edge("i0", "LINKS", "i1"),)}
+    assert [entity async for entity in store.entities(SCOPE)] == await store.entities_named(SCOPE, ["=ada"], limit=9) == []
+    assert await store.change(SCOPE) != await store.change("nobody")
     try:
         await store.clear_cache(SCOPE)
         raise AssertionError("cleared")

@@ -343,9 +343,7 @@ def test_a_document_mentions_files_and_names() -> None:
         ("", "", "src/a.py"),
         ("Guide", "Store", "write"),
         ("Guide", "", "get_user"),
-        ("Guide", "", "docs/x.md"),
         ("Guide > Setup", "", "in_table"),
-        ("Guide > Setup", "", "../other/file.md"),
         ("Guide > Setup > Deep", "", "a/b/c.py:10-20"),
     ]
 

@@ -19,7 +19,18 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from .assemble.events import dspy_passages, passages, rag_debug, rag_sources
     from .cancellation import Cancellation
-    from .contracts import CandidateItem, EvidenceAnchors, EvidenceChunk, Explanation, RetrievalBundle, RetrievalStats, RoutePart
+    from .consult import Knowledge
+    from .contracts import (
+        CandidateItem,
+        EvidenceAnchors,
+        EvidenceChunk,
+        Explanation,
+        GraphEdge,
+        QueryAnalysis,
+        RetrievalBundle,
+        RetrievalStats,
+        RoutePart,
+    )
     from .errors import (
         Cancelled,
         DeadlineExceeded,
@@ -38,11 +49,32 @@ if TYPE_CHECKING:
         StoreTooNew,
     )
     from .ingest.report import IndexReport
+    from .knowledge import (
+        AgentRequest,
+        AssembledContext,
+        GraphContext,
+        ImpactContext,
+        RetrievalMetrics,
+        RetrievalOptions,
+        RetrievalQuery,
+        RetrievalResult,
+    )
     from .library import Library
-    from .model import Edge, Item
+    from .model import Edge, Entity, Item
     from .ports import Embedder, Retriever, Store
-    from .prefs import CachePrefs, ChunkingPrefs, RetrievalPrefs, ScoringPrefs, SnippetPrefs, TextPrefs, VectorPrefs, json_schemas
+    from .prefs import (
+        CachePrefs,
+        ChunkingPrefs,
+        GraphPrefs,
+        RetrievalPrefs,
+        RoutingPrefs,
+        ScoringPrefs,
+        SnippetPrefs,
+        TextPrefs,
+        VectorPrefs,
+    )
     from .request import RequestContext
+    from .schemas import json_schemas
     from .settings import Settings
     from .sync import SyncLibrary
 
@@ -51,7 +83,18 @@ __version__ = "0.1.0"
 _HOMES = {
     "assemble.events": ("dspy_passages", "passages", "rag_debug", "rag_sources"),
     "cancellation": ("Cancellation",),
-    "contracts": ("CandidateItem", "EvidenceAnchors", "EvidenceChunk", "Explanation", "RetrievalBundle", "RetrievalStats", "RoutePart"),
+    "consult": ("Knowledge",),
+    "contracts": (
+        "CandidateItem",
+        "EvidenceAnchors",
+        "EvidenceChunk",
+        "Explanation",
+        "GraphEdge",
+        "QueryAnalysis",
+        "RetrievalBundle",
+        "RetrievalStats",
+        "RoutePart",
+    ),
     "errors": (
         "Cancelled",
         "DeadlineExceeded",
@@ -70,26 +113,40 @@ _HOMES = {
         "StoreTooNew",
     ),
     "ingest.report": ("IndexReport",),
+    "knowledge": (
+        "AgentRequest",
+        "AssembledContext",
+        "GraphContext",
+        "ImpactContext",
+        "RetrievalMetrics",
+        "RetrievalOptions",
+        "RetrievalQuery",
+        "RetrievalResult",
+    ),
     "library": ("Library",),
-    "model": ("Edge", "Item"),
+    "model": ("Edge", "Entity", "Item"),
     "ports": ("Embedder", "Retriever", "Store"),
     "prefs": (
         "CachePrefs",
         "ChunkingPrefs",
+        "GraphPrefs",
         "RetrievalPrefs",
+        "RoutingPrefs",
         "ScoringPrefs",
         "SnippetPrefs",
         "TextPrefs",
         "VectorPrefs",
-        "json_schemas",
     ),
     "request": ("RequestContext",),
+    "schemas": ("json_schemas",),
     "settings": ("Settings",),
     "sync": ("SyncLibrary",),
 }
 _HOME_OF = {name: module for module, names in _HOMES.items() for name in names}
 
 __all__ = [
+    "AgentRequest",
+    "AssembledContext",
     "CachePrefs",
     "Cancellation",
     "Cancelled",
@@ -99,23 +156,35 @@ __all__ = [
     "Edge",
     "Embedder",
     "EmbedderError",
+    "Entity",
     "EvidenceAnchors",
     "EvidenceChunk",
     "Explanation",
+    "GraphContext",
+    "GraphEdge",
+    "GraphPrefs",
+    "ImpactContext",
     "IndexReport",
     "InvalidInput",
     "Item",
+    "Knowledge",
     "Library",
     "MissingExtra",
     "ModelMismatch",
     "NotFound",
+    "QueryAnalysis",
     "RecollectError",
     "RequestContext",
     "RetrievalBundle",
+    "RetrievalMetrics",
+    "RetrievalOptions",
     "RetrievalPrefs",
+    "RetrievalQuery",
+    "RetrievalResult",
     "RetrievalStats",
     "Retriever",
     "RoutePart",
+    "RoutingPrefs",
     "ScoringPrefs",
     "Settings",
     "SnippetPrefs",

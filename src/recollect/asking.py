@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import asyncio
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from itertools import zip_longest
-from typing import Final, TypeVar
+from typing import Any, Final, TypeVar
 
-from .contracts import CandidateItem, EvidenceChunk, RetrievalBundle, RetrievalStats
+from .contracts import CandidateItem, EvidenceChunk, RetrievalBundle, RetrievalStats, SaidFilter
 from .evidence.cutting import Reader
 from .expand import EXPANDED, expand
 from .filters import And, Field, Filter, Glob, OneOf, Or
@@ -20,10 +20,15 @@ from .profiles import SYMBOL, TEXT, VECTOR
 from .routing import AnsweredBy, RetrievalRequest, RoutedRequest, Routing, routed
 from .textquery import Boolean, Phrase
 from .understand import understand
+from .understand.analysis import analyse
 
 T = TypeVar("T")
 
 FILES: Final = "file"
+TOO_FEW: Final = 3
+"""Fewer results than this are too little, so a question is asked in other words as well."""
+BEHIND: Final = 0.9
+"""The best of what other words find has this much of the score of the last that the question's own words found."""
 REWORDED: Final = ("web", "any")
 """Modes in which a router may leave words of the question out: in the others every word is a demand."""
 
@@ -31,6 +36,8 @@ REWORDED: Final = ("web", "any")
 async def answer(store: Store, reader: Reader, plan: Plan, router: Router | None, clock: Clock) -> RetrievalBundle:
     """The answer to a plan, with how it was routed where anything was."""
     places = plan.prefs.routing
+    if plan.profile.analyse if plan.prefs.graph.understand is None else plan.prefs.graph.understand:
+        return await _understood(store, reader, plan, clock)
     if plan.profile.code is None and not places.names_places:
         return await search(store, reader, plan, clock)
     given = RetrievalRequest(
@@ -58,6 +65,97 @@ async def answer(store: Store, reader: Reader, plan: Plan, router: Router | None
     return bundle.model_copy(update={"routing": routing})
 
 
+async def _understood(store: Store, reader: Reader, plan: Plan, clock: Clock) -> RetrievalBundle:
+    """What a question finds with the filters that it says in words, and without them where that is nothing; where it finds too little,
+    what it finds in other words, too."""
+    analysis = await analyse(store, plan.scope, plan.prefs.query_text, clock())
+    plan = replace(plan, entities=tuple(dict.fromkeys(mention.entity_id for mention in analysis.entities)))
+    bundle, own, filters, notes = await _said(store, reader, plan, analysis.filters, clock)
+    if len(_found(bundle)) < min(TOO_FEW, plan.prefs.top_k_items) and analysis.suggested_expansions:
+        reworded = [_reworded(own, words) for words in analysis.suggested_expansions]
+        others = await asyncio.gather(*(search(store, reader, each, clock) for each in reworded))
+        used = [words for words, other in zip(analysis.suggested_expansions, others, strict=True) if _found(other) - _found(bundle)]
+        if used:
+            notes.append(f"too little was found, so it was also asked: {'; '.join(used)}")
+            bundle = _with_reworded(plan, bundle, others)
+    told = analysis.model_copy(update={"filters": filters, "notes": [*analysis.notes, *notes]})
+    return bundle.model_copy(update={"analysis": told})
+
+
+async def _said(
+    store: Store, reader: Reader, plan: Plan, filters: list[SaidFilter], clock: Clock
+) -> tuple[RetrievalBundle, Plan, list[SaidFilter], list[str]]:
+    """What passes the filters that a question says; where nothing does, what did once; then one filter after the other is left out, the last
+    first. With it the plan that found it, the filters, each marked whether it was used, and what is to be said of that."""
+    notes: list[str] = []
+    for count in range(len(filters), -1, -1):
+        own = _saying(plan, [each.filter for each in filters[:count]])
+        bundle = await search(store, reader, own, clock)
+        if not bundle.candidates and count and not own.takes_history and own.as_of is None:
+            own = replace(own, history=True)
+            bundle = await search(store, reader, own, clock)
+            notes = ["all that is so was superseded or archived: this is history"] if bundle.candidates else []
+        if bundle.candidates or not count:
+            break
+    if left := filters[count:]:
+        notes.append(f"nothing is as {', '.join(repr(each.words) for each in left)} says: that was left out")
+    marked = [each.model_copy(update={"used": place < count}) for place, each in enumerate(filters)]
+    return bundle, own, marked, notes
+
+
+def _found(bundle: RetrievalBundle) -> set[str]:
+    """The ids of what was found itself, not by the graph."""
+    return {found.item_id for found in bundle.candidates if not found.distance}
+
+
+def _with_reworded(plan: Plan, plain: RetrievalBundle, others: Sequence[RetrievalBundle]) -> RetrievalBundle:
+    """What a question found, and behind it what it finds in other words; what the graph adds to all of it is no more than to one."""
+    ceiling = BEHIND * min((found.score for found in plain.candidates), default=1.0)
+    candidates = {found.item_id: found for found in plain.candidates}
+    for other in others:
+        best = max((found.score for found in other.candidates), default=0.0) or 1.0
+        for found in other.candidates:
+            score = ceiling * found.score / best
+            if found.item_id not in candidates:
+                candidates[found.item_id] = found.model_copy(update={"score": score})
+    ranked = sorted(candidates.values(), key=lambda found: (-found.score, found.distance, found.item_id))
+    own = [found for found in ranked if not found.distance][: plan.prefs.top_k_items]
+    reached = [found for found in ranked if found.distance][: plan.profile.expansion.nodes]
+    kept = {found.item_id for found in (*own, *reached)}
+    evidence: dict[tuple[str, int | None], EvidenceChunk] = {}
+    for chunk in (chunk for bundle in (plain, *others) for chunk in bundle.evidence):
+        if chunk.item_id in kept:
+            evidence.setdefault((chunk.item_id, chunk.start_idx), chunk)
+    return plain.model_copy(
+        update={
+            "candidates": [found for found in ranked if found.item_id in kept],
+            "evidence": _capped(list(evidence.values()), plan),
+            "facets": _facets([plain, *others]),
+            "stats": _together([plain, *others]),
+        }
+    )
+
+
+def _saying(plan: Plan, filters: Sequence[Mapping[str, Any]]) -> Plan:
+    """The plan with filters more. One that asks for history brings it."""
+    if not filters:
+        return plan
+    both = {"AND": [*([plan.prefs.filters] if plan.prefs.filters else []), *(dict(each) for each in filters)]}
+    return _again(plan, {"filters": both})
+
+
+def _reworded(plan: Plan, words: str) -> Plan:
+    return _again(plan, {"query_text": words})
+
+
+def _again(plan: Plan, changes: Mapping[str, Any]) -> Plan:
+    """The plan of other preferences, with the profile as it is: its numbers may be the caller's own."""
+    prefs = plan.prefs.model_copy(update=dict(changes))
+    text_config = plan.native.query.config if plan.native else None
+    made = understand(prefs, scope=plan.scope, profile=plan.profile, text_config=text_config)
+    return replace(made, profile=plan.profile, entities=plan.entities)
+
+
 async def _by_name(store: Store, reader: Reader, plan: Plan, given: RetrievalRequest, clock: Clock) -> RetrievalBundle | None:
     """What has that name, and behind it what uses it; or, where nothing is defined so, where the name stands. No model is asked.
     None where it stands nowhere."""
@@ -83,9 +181,7 @@ async def _widened(
 ) -> tuple[RetrievalBundle, RoutedRequest]:
     """What a request finds, and what had to be left out of it until it found something."""
     if request.query != plan.prefs.query_text:
-        asked = plan.prefs.model_copy(update={"query_text": request.query})
-        text_config = plan.native.query.config if plan.native else None
-        plan = replace(understand(asked, scope=plan.scope, profile=plan.profile, text_config=text_config), profile=plan.profile)
+        plan = _reworded(plan, request.query)
     bundle = RetrievalBundle(candidates=[], evidence=[], stats=RetrievalStats())
     tried: list[Filter | None] = []
     for step, each in _steps(request):
@@ -130,22 +226,35 @@ async def _merged(store: Store, plan: Plan, bundles: Sequence[RetrievalBundle]) 
             candidates[found.item_id] = found
             folded.update(found.duplicates)
     evidence: dict[tuple[str, int | None], EvidenceChunk] = {}
-    taken: Counter[str] = Counter()
     for chunk in _by_turns([bundle.evidence for bundle in bundles]):
-        place = (chunk.item_id, chunk.start_idx)
-        if chunk.item_id in candidates and place not in evidence and taken[chunk.item_id] < plan.prefs.per_item_chunk_cap:
-            evidence[place] = chunk
-            taken[chunk.item_id] += 1
-    proof = list(evidence.values())[: plan.prefs.top_k_chunks]
+        if chunk.item_id in candidates:
+            evidence.setdefault((chunk.item_id, chunk.start_idx), chunk)
+    proof = _capped(list(evidence.values()), plan)
     if plan.expand and proof:
         stored = await store.get(plan.scope, list(dict.fromkeys(chunk.item_id for chunk in proof[:EXPANDED])))
         proof = await expand(store, plan.scope, proof, {each.item.id: each for each in stored})
+    return RetrievalBundle(candidates=list(candidates.values()), evidence=proof, facets=_facets(bundles), stats=_together(bundles))
+
+
+def _capped(chunks: Sequence[EvidenceChunk], plan: Plan) -> list[EvidenceChunk]:
+    """As many chunks as are wanted, of each item and of all."""
+    taken: Counter[str] = Counter()
+    kept: list[EvidenceChunk] = []
+    for chunk in chunks:
+        taken[chunk.item_id] += 1
+        if taken[chunk.item_id] <= plan.prefs.per_item_chunk_cap:
+            kept.append(chunk)
+    return kept[: plan.prefs.top_k_chunks]
+
+
+def _facets(bundles: Sequence[RetrievalBundle]) -> dict[str, dict[str, int]]:
+    """Of each value the largest of its counts."""
     facets: dict[str, dict[str, int]] = {}
     for bundle in bundles:
         for name, counts in bundle.facets.items():
             own = facets.setdefault(name, {})
             own.update({value: max(count, own.get(value, 0)) for value, count in counts.items()})
-    return RetrievalBundle(candidates=list(candidates.values()), evidence=proof, facets=facets, stats=_together(bundles))
+    return facets
 
 
 def _by_turns(rankings: Sequence[Sequence[T]]) -> Iterator[T]:

@@ -31,6 +31,15 @@ class Explanation(Contract):
     parts: list[RoutePart] = Field(description="The reason in numbers, a part for each route that found it.")
 
 
+class GraphEdge(Contract):
+    """An edge of the graph."""
+
+    source: str = Field(description="The node it begins at.")
+    type: str = Field(description="What the source is to the target, such as IMPLEMENTS.")
+    target: str = Field(description="The node it leads to.")
+    weight: float = Field(default=1.0, description="How much it counts.")
+
+
 class CandidateItem(Contract):
     """A source: an item that matters to the question."""
 
@@ -62,6 +71,11 @@ class CandidateItem(Contract):
     )
 
     symbol: str | None = Field(default=None, description="The definition in it that matches best, where it is code.")
+    version: str | None = Field(default=None, description="The item's version.")
+    distance: int = Field(default=0, description="How many edges it is away from what was found: 0 where it was found itself.")
+    via: list[GraphEdge] = Field(default_factory=list, description="The edges that led to it, from something that was found.")
+    historical: bool = Field(default=False, description="Whether something else has taken its place, or it is archived.")
+    superseded_by: str | None = Field(default=None, description="The id of what took its place.")
     duplicates: list[str] = Field(default_factory=list, description="Ids of items with nearly the same text, folded into this one.")
     why: Explanation = Field(description="Why it is where it is.")
 
@@ -115,6 +129,42 @@ class RetrievalStats(Contract):
     params: dict[str, Any] = Field(default_factory=dict, description="The parameters in force.")
 
 
+Intent = Literal["architecture", "implementation", "requirement", "decision", "general"]
+EntityMatch = Literal["exact", "alias", "fuzzy"]
+
+
+class EntityMention(Contract):
+    """An entity that a question speaks of."""
+
+    text: str = Field(description="What the question calls it.")
+    start: int = Field(description="The character of the question at which that begins, from 0.")
+    end: int = Field(description="The character before which it ends.")
+    entity_id: str = Field(description="The entity's canonical id.")
+    name: str = Field(description="Its name.")
+    type: str = Field(description="What it is.")
+    match: EntityMatch = Field(description="By its name, by an alias, or by something that is spelt nearly so.")
+    others: list[str] = Field(default_factory=list, description="Ids of other entities that are called just so: it may be one of them.")
+
+
+class SaidFilter(Contract):
+    """A filter that a question says in words."""
+
+    words: str = Field(description="The words that say it.")
+    filter: dict[str, Any] = Field(description="What they mean, in the form of filters.")
+    used: bool = Field(default=True, description="Whether it was held to; false where nothing would have been found with it.")
+
+
+class QueryAnalysis(Contract):
+    """How a question was understood."""
+
+    original_query: str = Field(description="The question.")
+    query_type: Intent = Field(description="What it is after.")
+    entities: list[EntityMention] = Field(default_factory=list, description="What it speaks of that is known.")
+    filters: list[SaidFilter] = Field(default_factory=list, description="The filters that it says in words.")
+    suggested_expansions: list[str] = Field(default_factory=list, description="The same question in other words.")
+    notes: list[str] = Field(default_factory=list, description="What came of it: filters that nothing passed, expansions that were used.")
+
+
 class RetrievalBundle(Contract):
     """The answer: sources, evidence, and how it came about."""
 
@@ -123,3 +173,6 @@ class RetrievalBundle(Contract):
     facets: dict[str, dict[str, int]] = Field(default_factory=dict, description="How often each value of a field occurs among the hits.")
     stats: RetrievalStats = Field(description="How the answer came about.")
     routing: Routing | None = Field(default=None, description="What was searched for and where, in the code profile; null elsewhere.")
+    analysis: QueryAnalysis | None = Field(
+        default=None, description="How the question was understood, in the graph profile; null elsewhere."
+    )

@@ -13,12 +13,12 @@ from typing import Literal
 from .errors import InvalidInput, ModelMismatch, NotFound, StoreError
 from .ingest import Progress
 from .likeness import Seen, Tally, looked_at, seen, side_by_side, unlinked_in
-from .model import Batch, Edge, Entry, Space
+from .model import Batch, Edge, Entity, Entry, Space
 from .ports import Store
 
 BATCH_ITEMS = 1_000
 BATCH_BYTES = 16_000_000
-BATCH_EDGES = 5_000
+BATCH_EDGES = BATCH_ENTITIES = 5_000
 """What is written at once."""
 
 
@@ -43,6 +43,7 @@ class ScopeCopied:
     removed: int
     items: int
     chunks: int
+    entities: int
     edges: int
     digest: str
     """Names all that a reader of the scope can see."""
@@ -59,8 +60,8 @@ class CopyReport:
 async def copy(
     source: Store, target: Store, *, scopes: Sequence[str] | None = None, mirror: bool = False, report: Report | None = None
 ) -> CopyReport:
-    """Copy every scope of the source, or those named: items with their outlines, passages with their vectors and words, edges; no
-    cache and no log.
+    """Copy every scope of the source, or those named: items with their outlines, passages with their vectors and words, entities,
+    edges; no cache and no log.
 
     A scope of the target that has what the source has not is refused before anything is written, or with `mirror` it is
     removed there. Fails where the two are not the same afterwards."""
@@ -124,7 +125,7 @@ async def _common_space(source: Store, target: Store, scopes: Sequence[str]) -> 
 
 async def _holds_something(store: Store, scope: str) -> bool:
     status = await store.status(scope)
-    return bool(status.items or status.edges)
+    return bool(status.items or status.entities or status.edges)
 
 
 @dataclass(slots=True)
@@ -149,7 +150,7 @@ class _Transferred:
     def report(self, scope: str) -> ScopeCopied:
         held = self.source
         done = (self.added, self.changed, self.unchanged, self.removed)
-        return ScopeCopied(scope, *done, held.items, held.chunks, held.edges, held.digest)
+        return ScopeCopied(scope, *done, held.items, held.chunks, held.entities, held.edges, held.digest)
 
 
 def _check(scope: str, copied: Tally, after: _Comparison) -> None:
@@ -199,6 +200,12 @@ class _ScopeCopy:
             if item is None or other is None or item.digest != other.digest:
                 found.difference = found.difference or f"the item {item_id!r}"
                 found.extra = found.extra or (f"the item {item_id!r}" if item is None else "")
+        async for entity_id, entity, same in self._entities():
+            if entity is not None:
+                found.source.add_entity(entity)
+            if entity != same:
+                found.difference = found.difference or f"the entity {entity_id!r}"
+                found.extra = found.extra or (f"the entity {entity_id!r}" if entity is None else "")
         async for key, edge, twin in self._edges():
             if edge is not None:
                 found.source.add_edge(edge)
@@ -210,11 +217,13 @@ class _ScopeCopy:
         return found
 
     async def transfer(self, progress: CopyProgress) -> _Transferred:
-        """Write what differs: items, and then edges."""
+        """Write what differs: items, entities, and then edges."""
         done = _Transferred()
         await self._transfer_items(progress, done)
+        await self._transfer_entities(done.source)
         if await self._remove_edges():
             await self._transfer_items(CopyProgress(stage="copied"), _Transferred())
+            await self._transfer_entities(Tally())
         await self._transfer_edges(done.source)
         return done
 
@@ -251,13 +260,28 @@ class _ScopeCopy:
                 await self.target.write(self.scope, Batch(delete=[item.id for item in others]))
                 await self.target.write(self.scope, _batch(others), space=self.space)
 
-    async def _remove_edges(self) -> int:
-        """Remove edges that the source has not; how many items went with them. What an item says goes by linking it anew, where its
-        edges are all there; any other edge only goes with an item at one of its ends."""
+    async def _transfer_entities(self, tally: Tally) -> None:
+        new: list[Entity] = []
+        gone: list[str] = []
+        async for entity_id, entity, same in self._entities():
+            if entity is not None:
+                tally.add_entity(entity)
+                new += [entity] if entity != same else []
+            elif self.mirror:
+                gone.append(entity_id)
+            if len(new) + len(gone) >= BATCH_ENTITIES:
+                await self.target.write(self.scope, Batch(entities=new, forget=gone))
+                new, gone = [], []
+        if new or gone:
+            await self.target.write(self.scope, Batch(entities=new, forget=gone))
+
+    async def _remove_edges(self) -> bool:
+        """Remove edges that the source has not; whether something at their ends went with them. What an item says goes by linking it
+        anew, where its edges are all there; any other edge only goes with an item or an entity at one of its ends."""
         unlinked = await unlinked_in(self.source, self.scope)
         relink: dict[str, None] = {}
         ends: dict[str, None] = {}
-        gone = 0
+        any_went = False
         async for _, edge, twin in self._edges():
             if twin is not None and (edge is None or (edge.origin and not twin.origin)):
                 if twin.origin and twin.origin not in unlinked:
@@ -265,11 +289,13 @@ class _ScopeCopy:
                 else:
                     ends |= dict.fromkeys((*_items_of(twin.source), *_items_of(twin.target), *([twin.origin] if twin.origin else [])))
             if len(relink) + len(ends) >= BATCH_ITEMS:
-                gone += len((await self.target.write(self.scope, Batch(delete=list(ends), relink=list(relink)))).deleted)
+                any_went |= bool(ends)
+                await self.target.write(self.scope, Batch(delete=list(ends), relink=list(relink), forget=list(ends)))
                 relink, ends = {}, {}
         if relink or ends:
-            gone += len((await self.target.write(self.scope, Batch(delete=list(ends), relink=list(relink)))).deleted)
-        return gone
+            any_went |= bool(ends)
+            await self.target.write(self.scope, Batch(delete=list(ends), relink=list(relink), forget=list(ends)))
+        return any_went
 
     async def _transfer_edges(self, tally: Tally) -> None:
         pending: list[Edge] = []
@@ -291,6 +317,9 @@ class _ScopeCopy:
 
         ours = seen(self.source, self.scope, self.space, told)
         return side_by_side(ours, seen(self.target, self.scope, self.space, lambda _: None), lambda item: item.id)
+
+    def _entities(self) -> AsyncIterator[tuple[str, Entity | None, Entity | None]]:
+        return side_by_side(self.source.entities(self.scope), self.target.entities(self.scope), lambda entity: entity.id)
 
     def _edges(self) -> AsyncIterator[tuple[tuple[str, str, str], Edge | None, Edge | None]]:
         return side_by_side(

@@ -14,11 +14,24 @@ from typing import Final
 
 _TOKEN = re.compile(r"\*\*/|\*\*|\*|\?|[^*?]+")
 _SIGNS: Final = {"**/": "(?:.*/)?", "**": ".*", "*": "[^/]*", "?": "[^/]"}
+MOST_ALTERNATIVES: Final = 16
 
 
 def regex_of(pattern: str) -> str:
     """The regular expression of a glob, for a whole text and for an engine that does not backtrack."""
     return "".join(_SIGNS.get(token) or re.escape(token) for token in _tokens(pattern))
+
+
+def backtracking_regexes_of(pattern: str) -> list[str] | None:
+    """Regular expressions for a whole text, one of which matches where the glob does, for an engine that does backtrack, and has atomic
+    groups: none takes long. None where that would take too many of them."""
+    alternatives: list[tuple[str, ...]] = [()]
+    for before, token in pairwise(("/", *_tokens(pattern))):
+        loose = token == "**/" and not before.endswith("/")
+        alternatives = [(*one, *more) for one in alternatives for more in (((), ("**", "/")) if loose else ((token,),))]
+        if len(alternatives) > MOST_ALTERNATIVES:
+            return None
+    return [_committed(one) for one in alternatives]
 
 
 @lru_cache(maxsize=256)

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, Self
 
 from . import ingest, settings, spans
 from .cancellation import Cancellation, in_thread
+from .consult import Knowledge
 from .contracts import RetrievalBundle
 from .embed import bundled_tokens, configured
 from .errors import InvalidInput, ModelMismatch, NotFound
@@ -19,7 +20,9 @@ from .filters import check
 from .filters import parse as parse_filter
 from .ingest import Problem, Progress
 from .ingest.report import IndexReport
+from .knowledge import RetrievalMetrics
 from .llm import configured as configured_llm
+from .metrics import Metrics
 from .model import Batch, Edge, Finding, Item, Retrieval, StoreStatus, Visit
 from .ports import Clock, Embedder, Llm, Retriever, Router, Store, SupportsClosing
 from .prefs import CachePrefs, ChunkingPrefs, RetrievalPrefs, RouterName
@@ -35,6 +38,7 @@ from .spans import Span
 from .stores import folder_of, open_store
 
 if TYPE_CHECKING:
+    from .ingest.graph import GraphReport
     from .sync import SyncLibrary
 
 
@@ -59,6 +63,7 @@ class Library:
         self.settings = options or Settings()
         self.chunkers = ChunkerRegistry()
         self._recorder = Recorder(store, max_entries=self.settings.log.max_entries) if self.settings.log.retrievals else None
+        self._metrics = Metrics()
         self._clock = clock
         self._owns_embedder = self._owns_llm = False
 
@@ -76,10 +81,11 @@ class Library:
     ) -> Self:
         """Open the store at a URL or in a folder (by default `./.recollect`), and make it if it is not there."""
         options = options or settings.load()
-        store = open_store(str(options.store if url is None else url), options, create=create)
-        scope = options.scope if scope is None else scope
+        url = str(options.store if url is None else url)
+        options.retrieval.search.keyword_search.check(url)
+        store = open_store(url, options, create=create)
         embed, chat = embedder or configured(options.embed), llm or configured_llm(options.llm)
-        library = cls(store, embedder=embed, llm=chat, scope=scope, options=options, clock=clock)
+        library = cls(store, embedder=embed, llm=chat, scope=options.scope if scope is None else scope, options=options, clock=clock)
         library._owns_embedder, library._owns_llm = embedder is None, llm is None
         return library
 
@@ -183,6 +189,12 @@ class Library:
 
         return await self._take_in(good(), undated=now, problems=problems, report=report)
 
+    async def import_graph(self, lines: Iterable[bytes], *, name: str = "graph") -> GraphReport:
+        """Take in JSON Lines of a graph: entities, edges, or what a document says of entities. A bad line is told by number."""
+        from .ingest.graph import import_graph
+
+        return await import_graph(self.store, self.scope, lines, name=name)
+
     async def link(self, edges: Iterable[Edge]) -> None:
         """Keep links between items."""
         await self.store.write(self.scope, Batch(edges=list(edges)))
@@ -201,7 +213,17 @@ class Library:
     @cached_property
     def retriever(self) -> Retriever:
         """The store and the model as a Retriever: for callers with a scope, a deadline and preferences of their own."""
-        return HybridRetriever(self.store, self._reader, self.settings.search, self._recorder, self._routers())
+        options, knowledge = self.settings.search, self.settings.retrieval
+        return HybridRetriever(self.store, self._reader, options, self._recorder, self._routers(), knowledge, self._metrics)
+
+    @cached_property
+    def knowledge(self) -> Knowledge:
+        """The store as a knowledge service: contexts for agents, what is similar, what is around a node, what depends on it."""
+        return Knowledge(self.store, self.scope, self.retrieve, self._reader.tokens, self.settings.retrieval)
+
+    def metrics(self) -> RetrievalMetrics:
+        """How searches have gone since the library was opened."""
+        return self._metrics.snapshot()
 
     async def search(
         self,
@@ -224,6 +246,9 @@ class Library:
         folders: Sequence[str] = (),
         router: RouterName = "auto",
         expand: bool | None = None,
+        include_history: bool = False,
+        as_of: datetime | str | None = None,
+        max_distance: int | None = None,
         debug: bool = False,
         deadline_s: float | None = None,
         cancellation: Cancellation | None = None,
@@ -237,6 +262,7 @@ class Library:
 
         `chunks` pieces of evidence at most, `chunks_per_item` of one item. `source_types` and `file_patterns` leave out what is of no
         such type or path, unless nothing else is left; `folders` only count more. `expand` adds what surrounds the evidence.
+        What was superseded comes where history is included, or `as_of` a day on which it was current; `max_distance` edges are followed.
         From `weights` on: other numbers than the profile's."""
         asked = prefs_of(
             self.settings.search,
@@ -258,6 +284,7 @@ class Library:
             folders=folders,
             router=router,
             expand=expand,
+            graph={"include_history": include_history, "as_of": as_of, "max_distance": max_distance},
             debug=debug,
             weights=weights,
             scoring={"blend": blend, "normalize": normalize, "rrf_k": rrf_k, "depth": depth},

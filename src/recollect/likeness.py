@@ -13,7 +13,7 @@ from typing import Any, Protocol, TypeVar
 import numpy as np
 
 from .cancellation import in_thread
-from .model import Anchors, Chunk, Edge, Item, Passages, Space, Stored
+from .model import Anchors, Chunk, Edge, Entity, Item, Passages, Space, Stored
 from .ports import Store
 
 PAGE_ITEMS = 500
@@ -56,6 +56,7 @@ class Tally:
 
     items: int = 0
     chunks: int = 0
+    entities: int = 0
     edges: int = 0
     _state: _Hash = field(default_factory=lambda: blake2b(digest_size=16), repr=False)
 
@@ -67,13 +68,17 @@ class Tally:
         return isinstance(other, Tally) and self._held == other._held
 
     @property
-    def _held(self) -> tuple[int, int, int, str]:
-        return self.items, self.chunks, self.edges, self.digest
+    def _held(self) -> tuple[int, int, int, int, str]:
+        return self.items, self.chunks, self.entities, self.edges, self.digest
 
     def add_item(self, item: Seen) -> None:
         self.items += 1
         self.chunks += len(item.passages.chunks) if item.passages else 0
         self._state.update(item.digest)
+
+    def add_entity(self, entity: Entity) -> None:
+        self.entities += 1
+        self._state.update(_as_json([entity.id, entity.type, entity.name, entity.aliases]))
 
     def add_edge(self, edge: Edge) -> None:
         self.edges += 1

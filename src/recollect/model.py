@@ -20,6 +20,8 @@ Format = Literal["code", "markdown", "text"]
 Status = Literal["draft", "approved", "superseded", "archived"]
 FORMATS: tuple[str, ...] = get_args(Format)
 STATUSES: tuple[str, ...] = get_args(Status)
+HISTORY: Final = ("superseded", "archived")
+"""The statuses of what is not current any more."""
 
 
 def digest(*parts: str) -> str:
@@ -132,9 +134,8 @@ def node_of(item_id: str, qualified: str) -> str:
     return f"{item_id}#{qualified}"
 
 
-@dataclass(frozen=True, slots=True)
-class Edge:
-    """A typed, directed, weighted link between two nodes of one scope: items, or symbols of them."""
+class Edge(NamedTuple):
+    """A typed, directed, weighted link between two nodes of one scope: items, symbols of them, or entities."""
 
     source: str
     type: str
@@ -142,6 +143,32 @@ class Edge:
     weight: float = 1.0
     origin: str = ""
     """The item whose content says so, with which it changes and goes; empty where somebody else did."""
+
+
+@dataclass(frozen=True, slots=True)
+class Entity:
+    """Somebody or something that items speak of, by its canonical id, such as `customer:a1b2`. It is a node of the graph."""
+
+    id: str
+    type: str
+    name: str
+    aliases: tuple[str, ...] = ()
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """Everything it is called, each once."""
+        return tuple(dict.fromkeys((self.name, *self.aliases)))
+
+
+Direction = Literal["both", "out", "in"]
+"""Which edges of a node are followed: all, those that begin at it, or those that lead to it."""
+Vectors = Literal["chunks", "items"]
+"""What is compared with a question: chunks, or whole items, each by the mean of its chunks' vectors."""
+
+MENTIONS: Final = "MENTIONS"
+"""From an item to an entity that it speaks of."""
+SUPERSEDES: Final = "SUPERSEDES"
+"""From an item to the one whose place it took."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -196,6 +223,10 @@ class Batch:
     delete: Sequence[str] = ()
     relink: Sequence[str] = ()
     """Items whose content was read for edges anew: those it gave before go, those among `edges` with it as their origin come."""
+    entities: Sequence[Entity] = ()
+    """Each takes the place of the entity of its id."""
+    forget: Sequence[str] = ()
+    """Ids of entities that go, with every edge of theirs."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -264,28 +295,6 @@ class Retrieval:
     """Whatever else is known of it, as JSON. It names items by their rank, such as {"used": [1, 3]}, and never by id."""
 
 
-class Weighed(NamedTuple):
-    """A chunk as evidence, with its scores. `place` is the place of its item among the candidates, from 0."""
-
-    place: int
-    chunk: Chunk
-    score: float
-    text: float | None
-    cosine: float | None
-    joined: int = 0
-    """How many further chunks have become one with it."""
-
-
-@dataclass(frozen=True, slots=True)
-class Snippet:
-    """A window of a text, `text == whole[start:end]`, and the words in it that matched, as offsets into the window."""
-
-    text: str
-    start: int
-    end: int
-    marks: tuple[tuple[int, int], ...] = ()
-
-
 @dataclass(frozen=True, slots=True)
 class Stored:
     """An item as a store hands it back, with what was derived from it at ingest."""
@@ -309,6 +318,8 @@ class Head:
     importance: float
     use_count: int
     metadata: Mapping[str, Any]
+    title: str | None = None
+    version: str | None = None
 
 
 class NameMatch(NamedTuple):
@@ -379,6 +390,7 @@ class StoreStatus:
     items: int
     chunks: int
     edges: int
+    entities: int
     space: Space | None
     vector_index: str
     bytes_on_disk: int

@@ -5,16 +5,26 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import groupby
 from operator import attrgetter
 from typing import Any, Final, Literal, NamedTuple
 
 from .model import Item, Symbol
 
-VERSION: Final = 2
-"""Raised whenever packed outlines look different, so that older ones are not read."""
+VERSION: Final = 3
+"""Raised whenever packed outlines look different. Those of version 2 have no links, and are read as well; older ones are not."""
 
+IMPLEMENTS: Final = "IMPLEMENTS"
+SATISFIES: Final = "SATISFIES"
+REFERENCES: Final = "REFERENCES"
+"""From what says so to a document, a file or a part of one that it is based on."""
+
+WITHOUT_LINKS: Final = 2
+_DECODER: Final = json.JSONDecoder()
+
+LinkForm = Literal["path", "name", "entity"]
+"""How a target is to be read: as a path alone, as whatever an item may be called, or as an entity."""
 DefinitionKind = Literal["function", "method", "class", "interface", "enum", "module", "type", "constant", "section"]
 CALLABLE: Final = frozenset(("function", "method"))
 CONTAINERS: Final = frozenset(("class", "interface", "enum", "module", "type"))
@@ -73,6 +83,25 @@ class Use(NamedTuple):
     """The qualified name of the definition it stands in."""
 
 
+class Link(NamedTuple):
+    """Another item that a text, or what is known of it, names as such."""
+
+    type: str
+    target: str
+    """As it is written: a path with or without an anchor, an id, a title; of an entity its id."""
+    form: LinkForm = "name"
+    is_reverse: bool = False
+    """Whether the edge leads from there to here: `superseded-by`."""
+
+
+class Alias(NamedTuple):
+    """Another name of an item, or of a section of it: `ADR-7`."""
+
+    name: str
+    qualified: str = ""
+    """That of the section; empty for the whole."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Outline:
     """The structure of one text."""
@@ -84,16 +113,20 @@ class Outline:
     uses: tuple[Use, ...] = ()
     is_broken: bool = False
     """Whether the text breaks the rules of its language, so that something may be missing here."""
+    links: tuple[Link, ...] = ()
+    aliases: tuple[Alias, ...] = ()
 
     def pack(self) -> bytes:
         """The outline as bytes. Every name stands in them in quotes, so that a name can be looked for without unpacking."""
         rows: list[Any] = [
             VERSION,
             self.language,
+            self.links,
             self.definitions,
             [[each.module, each.names, each.alias, each.start, each.end] for each in self.imports],
             _grouped(self.uses),
             self.is_broken,
+            self.aliases,
         ]
         return json.dumps(rows, ensure_ascii=False, separators=(",", ":")).encode("utf-8", "surrogatepass")
 
@@ -112,16 +145,28 @@ def unpack(data: bytes) -> Outline | None:
     if not data:
         return None
     rows = json.loads(data.decode("utf-8", "surrogatepass"))
+    if rows[0] == WITHOUT_LINKS:
+        rows = [VERSION, rows[1], [], *rows[2:], []]
     if rows[0] != VERSION:
         return None
-    _, language, definitions, imports, uses, is_broken = rows
+    _, language, links, definitions, imports, uses, is_broken, aliases = rows
     return Outline(
         language=language,
         definitions=tuple(map(_definition, definitions)),
         imports=tuple(map(_import, imports)),
         uses=tuple(Use(name, receiver, within) for within, names in uses for name, receiver in names),
         is_broken=is_broken,
+        links=tuple(map(Link._make, links)),
+        aliases=tuple(map(Alias._make, aliases)),
     )
+
+
+def links_of(data: bytes) -> tuple[Link, ...]:
+    """The links of a packed outline. They stand first in it, and nothing else is read."""
+    start = data.find(b'",') + 2
+    if not data.startswith(b"[%d," % VERSION) or data.startswith(b"[]", start):
+        return ()
+    return tuple(map(Link._make, _DECODER.raw_decode(data[start:].decode("utf-8", "surrogatepass"))[0]))
 
 
 def _definition(row: list[Any]) -> Definition:
@@ -135,11 +180,23 @@ def _import(row: list[Any]) -> Import:
 
 
 def symbols_of(item: Item, outline: bytes) -> Iterator[Symbol]:
-    """What an item can be found by by name: the file it is, and everything that its outline names."""
+    """What an item can be found by by name: the file it is, everything that its outline names, and what else these are called."""
+    found = unpack(outline)
+    aliases = found.aliases if found else ()
+    whole = (0, len(item.text), 1, max(1, item.text.count("\n") + (not item.text.endswith("\n"))))
     if item.source_ref:
         name = re.split(r"[/\\]", item.source_ref)[-1] or item.source_ref
-        lines = item.text.count("\n") + (not item.text.endswith("\n"))
-        yield Symbol(item.id, name, item.source_ref, "file", 0, len(item.text), 1, max(1, lines))
-    found = unpack(outline)
+        yield Symbol(item.id, name, item.source_ref, "file", *whole)
+    own: dict[str, Symbol] = {}
     for each in found.definitions if found else ():
-        yield Symbol(item.id, each.name, each.qualified, each.kind, each.start, each.end, each.line_start, each.line_end, each.parent)
+        symbol = Symbol(item.id, each.name, each.qualified, each.kind, each.start, each.end, each.line_start, each.line_end, each.parent)
+        own.setdefault(each.qualified, symbol)
+        yield symbol
+    for name, qualified in aliases:
+        section = own.get(qualified)
+        yield replace(section, name=name) if section else Symbol(item.id, name, item.source_ref or item.id, "file", *whole)
+
+
+def count_symbols(source_ref: str | None, outline: Outline | None) -> int:
+    """How many symbols an item has that came from there and has this outline."""
+    return bool(source_ref) + (len(outline.definitions) + len(outline.aliases) if outline else 0)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from datetime import datetime
 
 from .filters import Filter
 from .prefs import RetrievalPrefs
@@ -45,3 +46,16 @@ class Plan:
     """Files that are rarely meant, and are here: tests, generated, vendored."""
     expand: bool = False
     """Whether evidence comes with what surrounds it."""
+    history: bool = False
+    """Whether what was superseded or archived may come."""
+    as_of: datetime | None = None
+    """The time at which it must have been current."""
+    hops: int = 0
+    """How far the graph is followed from what was found."""
+    entities: tuple[str, ...] = ()
+    """Ids of entities that the question speaks of."""
+
+    @property
+    def takes_history(self) -> bool:
+        """Whether history comes: code has none."""
+        return self.history or self.profile.code is not None

@@ -15,7 +15,9 @@ import numpy.typing as npt
 from .filters import Filter
 from .model import (
     Batch,
+    Direction,
     Edge,
+    Entity,
     Finding,
     Head,
     Known,
@@ -27,6 +29,7 @@ from .model import (
     StoreStatus,
     Symbol,
     Vector,
+    Vectors,
     Visit,
     Written,
 )
@@ -130,7 +133,7 @@ class SupportsContextualVectors(Protocol):
 class SupportsBlockingSearch(Protocol):
     """A store that can also be searched on the caller's own thread, which saves a caller that is on one already a hand-over."""
 
-    def search_vectors_here(self, scope: str, vector: Vector, *, k: int, where: Filter | None = None) -> Ranking:
+    def search_vectors_here(self, scope: str, vector: Vector, *, k: int, where: Filter | None = None, of: Vectors = "chunks") -> Ranking:
         """What `search_vectors` gives."""
         ...
 
@@ -275,8 +278,8 @@ class Store(Protocol):
         """The k best items by words."""
         ...
 
-    async def search_vectors(self, scope: str, vector: Vector, *, k: int, where: Filter | None = None) -> Ranking:
-        """The k items nearest to the vector by their best passage; scores are `(1 + cosine) / 2`."""
+    async def search_vectors(self, scope: str, vector: Vector, *, k: int, where: Filter | None = None, of: Vectors = "chunks") -> Ranking:
+        """The k items nearest to the vector, by their best passage or by the mean of their passages; scores are `(1 + cosine) / 2`."""
         ...
 
     async def fields(self, scope: str) -> dict[str, frozenset[str]]:
@@ -287,10 +290,42 @@ class Store(Protocol):
         """How many items have each value of each field, most first, ties by value."""
         ...
 
-    async def walk(self, scope: str, starts: Sequence[str], *, hops: int, fan_out: int, types: Sequence[str] | None = None) -> list[Visit]:
-        """Breadth-first over edges in both directions: each node once, nearest first, ties by id. A node is an item or a symbol of one.
+    async def walk(
+        self,
+        scope: str,
+        starts: Sequence[str],
+        *,
+        hops: int,
+        fan_out: int,
+        types: Sequence[str] | None = None,
+        direction: Direction = "both",
+    ) -> list[Visit]:
+        """Breadth-first over edges: each node once, nearest first, ties by id. A node is an item, a symbol of one, or an entity.
 
         From each node at most `fan_out` edges are followed: heaviest first, ties by type and by the other end's id."""
+        ...
+
+    async def links(
+        self, scope: str, nodes: Sequence[str], *, fan_out: int, types: Sequence[str] | None = None, direction: Direction = "both"
+    ) -> dict[str, tuple[Edge, ...]]:
+        """The edges that a walk would follow from each of these nodes, in that order; no key for a node without any. Whether there is
+        anything at the other end is not looked at. Asked by searches, for hundreds of nodes: it must be fast."""
+        ...
+
+    def entities(self, scope: str) -> AsyncIterator[Entity]:
+        """Every entity, in order of id, by code points."""
+        ...
+
+    async def entities_of(self, scope: str, ids: Sequence[str]) -> list[Entity]:
+        """The entities of these ids that there are, in the order asked."""
+        ...
+
+    async def entities_named(self, scope: str, keys: Sequence[str], *, limit: int) -> list[Entity]:
+        """Those that have one of these keys (`naming.keys_of`), each once, in order of id. Asked by searches: it must be fast."""
+        ...
+
+    async def change(self, scope: str) -> str:
+        """Names the state of a scope: another one after each write that changed anything in it, by whichever process. It must be fast."""
         ...
 
     async def status(self, scope: str) -> StoreStatus: ...

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from datetime import UTC, datetime, timedelta
 from typing import Any, Final, Literal, Self
 
-from pydantic import BaseModel, Field, field_validator, model_validator
+from pydantic import Field, field_validator, model_validator
 
-from .contracts import CandidateItem, EvidenceChunk, RetrievalBundle, RetrievalStats
+from .filters import period
 from .nearness import Distance
 from .profiles import MAX_DEPTH, Blend, Normalize
 from .routing import MAX_PLACES, Place, SourceType
@@ -111,12 +112,15 @@ class ChunkingPrefs(Section):
 
 
 class CachePrefs(Section):
-    """What is kept of chunks that were cut and embedded for a question."""
+    """What is kept of questions: the chunks that were cut and embedded for them, and the answers."""
 
     place = "cache"
 
     use_chunk_cache: bool = Field(default=True, description="Whether chunks that were kept are used.")
     write_chunk_cache: bool = Field(default=True, description="Whether new chunks are kept.")
+    use_result_cache: bool = Field(
+        default=False, description="Whether an answer may be one that was given before, while nothing in its scope has changed since."
+    )
     ttl_seconds: float | None = Field(
         default=None, gt=0, le=MAX_TTL_S, description="How long they are good for; null: until the item changes."
     )
@@ -149,6 +153,39 @@ class RoutingPrefs(Section):
         return bool(self.source_types or self.file_patterns or self.folders)
 
 
+def moment(value: Any, name: str) -> Any:
+    """A time. A day as text, such as 2024-05-17, is meant whole: the end of it. What is neither is left to be told of as such."""
+    if isinstance(value, str):
+        try:
+            return period(value)[1] - timedelta(microseconds=1)
+        except (ValueError, OverflowError):
+            raise ValueError(f"{name} is {shown(value)}: give a day or a time, such as 2024-05-17") from None
+    if isinstance(value, datetime) and value.utcoffset() is None:
+        return value.replace(tzinfo=UTC)
+    return value
+
+
+class GraphPrefs(Section):
+    """What the graph, status and time have to say."""
+
+    place = "graph"
+
+    max_distance: int | None = Field(
+        default=None, ge=0, le=5, description="How many edges away from a hit something may be and still come; null: no more than hits."
+    )
+    include_history: bool = Field(default=False, description="Whether what was superseded or archived comes too, labelled as history.")
+    include_code: bool = Field(default=True, description="Whether code comes too.")
+    as_of: datetime | None = Field(default=None, description="A time: what was current then.")
+    understand: bool | None = Field(
+        default=None, description="Whether the question is read for entities and filters said in words; null: as the profile has it."
+    )
+
+    @field_validator("as_of", mode="before")
+    @classmethod
+    def _as_of(cls, value: Any) -> Any:
+        return moment(value, "graph.as_of")
+
+
 class RetrievalPrefs(Section):
     """A question and how it is to be answered."""
 
@@ -164,16 +201,8 @@ class RetrievalPrefs(Section):
     cache: CachePrefs = CachePrefs()
     snippet: SnippetPrefs = SnippetPrefs()
     routing: RoutingPrefs = RoutingPrefs()
+    graph: GraphPrefs = GraphPrefs()
     expand: bool | None = Field(default=None, description="Whether evidence comes with what surrounds it; null: as the profile has it.")
     debug: bool = Field(default=False, description="Whether the stats are filled in.")
     profile: str | None = Field(default=None, description="The name of the profile; null: the one that is set.")
     facets: list[str] = Field(default=[], description="Fields whose values are counted among the hits.")
-
-
-def json_schemas() -> dict[str, dict[str, Any]]:
-    """The JSON Schema of each public contract, by name: of the prefs as they are taken, of all else as it is given."""
-    given: tuple[type[BaseModel], ...] = (CandidateItem, EvidenceChunk, RetrievalStats, RetrievalBundle)
-    return {
-        RetrievalPrefs.__name__: RetrievalPrefs.model_json_schema(),
-        **{model.__name__: model.model_json_schema(mode="serialization") for model in given},
-    }

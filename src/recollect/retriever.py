@@ -3,17 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
+from functools import partial
 from typing import Any
 
 from .asking import answer
-from .contracts import RetrievalBundle
+from .contracts import RetrievalBundle, RetrievalStats
 from .errors import InvalidInput
 from .evidence.cutting import Reader
+from .metrics import Metrics
+from .plan import Plan
 from .ports import Router, Store, SupportsNativeText
 from .prefs import RetrievalPrefs, RouterName
 from .profiles import Profile, adjusted, named
 from .recording import Recorder, retrieval
 from .request import RequestContext, guarded
+from .resultcache import ResultCache
+from .retrieval_settings import RetrievalSettings
 from .settings import SearchSettings
 from .understand import understand
 
@@ -29,13 +35,20 @@ class HybridRetriever:
         options: SearchSettings | None = None,
         recorder: Recorder | None = None,
         routers: Mapping[str, Router] | None = None,
+        knowledge: RetrievalSettings | None = None,
+        metrics: Metrics | None = None,
     ) -> None:
-        """`routers` by name, "rules" and "llm": what a question in the code profile is read by. Without any it is searched as it is."""
+        """`routers` by name, "rules" and "llm": what a question in the code profile is read by. Without any it is searched as it is.
+        `knowledge` has the numbers of the graph profile. `metrics` is told of every search."""
         self._store = store
         self._routers = routers or {}
         self._reader = reader
         self._options = options or SearchSettings()
         self._recorder = recorder
+        self._knowledge = knowledge or RetrievalSettings()
+        self._metrics = metrics
+        kept = self._knowledge.cache
+        self._answers: ResultCache[RetrievalBundle] = ResultCache(kept.ttl, kept.max_size)
 
     async def search(self, ctx: RequestContext, prefs: RetrievalPrefs | Mapping[str, Any]) -> RetrievalBundle:
         """The candidates and the evidence for a question; prefs may be a plain dictionary too.
@@ -48,11 +61,26 @@ class HybridRetriever:
         text_config = self._store.text_config if isinstance(self._store, SupportsNativeText) else None
         plan = understand(prefs, scope=ctx.scope, profile=self._profile(prefs.profile), text_config=text_config)
         begin = ctx.now()
-        router = self._router(prefs.routing.router)
-        bundle = await guarded(ctx, answer(self._store, self._reader, plan, router, ctx.now))
+        bundle, cached = await guarded(ctx, self._answer(plan, ctx))
+        if self._metrics:
+            took_ms = (ctx.now() - begin).total_seconds() * 1000
+            self._metrics.record(bundle.stats.timing_ms, len(bundle.candidates), took_ms, cached)
+        if not prefs.debug:
+            bundle = bundle.model_copy(update={"stats": RetrievalStats()})
         if self._recorder:
             self._recorder.record(ctx.scope, retrieval(ctx, plan, bundle, at=begin))
         return bundle
+
+    async def _answer(self, plan: Plan, ctx: RequestContext) -> tuple[RetrievalBundle, bool | None]:
+        """The answer to a plan, and whether it is one that was given before; None where that may not be."""
+        prefs = plan.prefs
+        router = self._router(prefs.routing.router)
+        search = partial(answer, self._store, self._reader, plan, router, ctx.now)
+        if not prefs.cache.use_result_cache:
+            return await search(), None
+        bundle, cached = await self._answers.answer(ctx.scope, await self._store.change(ctx.scope), prefs.model_dump_json(), search)
+        # Lists of their own, so that a caller who changes one changes no answer that is kept.
+        return bundle.model_copy(update={"candidates": [*bundle.candidates], "evidence": [*bundle.evidence]}), cached
 
     def _router(self, name: RouterName) -> Router | None:
         if name == "auto":
@@ -64,8 +92,22 @@ class HybridRetriever:
     def _profile(self, name: str | None) -> Profile:
         """What is set goes with the profile that is set: another one that is asked for has its own numbers."""
         options = self._options
-        profile = named(name or options.profile)
+        profile = self._knowing(named(name or options.profile))
         if profile.name != options.profile:
             return profile
         numbers = ("weights", "blend", "normalize", "rrf_k", "depth")
         return adjusted(profile, **{number: getattr(options, number) for number in numbers})
+
+    def _knowing(self, profile: Profile) -> Profile:
+        """The profile with the numbers that are set for the knowledge service, where it is its own."""
+        expansion = self._knowledge.graph.expansion
+        if profile.authority is None:
+            return replace(profile, expansion=expansion)
+        search = self._knowledge.search
+        return replace(
+            profile,
+            expansion=expansion,
+            authority=self._knowledge.context.prioritization.authority,
+            weights=search.hybrid.weights,
+            indices=search.vector_search.vectors,
+        )

@@ -1,22 +1,23 @@
 """The settings: `recollect.yaml`, overridden by the environment. Nothing else in Recollect reads either.
 
-A key `vectors.policy` of the file is `RECOLLECT_VECTORS_POLICY` in the environment.
+A key `vectors.policy` of the file is `RECOLLECT_VECTORS_POLICY` in the environment, `retrieval.graph.max_distance` is
+`RECOLLECT_RETRIEVAL_GRAPH_MAX_DISTANCE`.
 """
 
 from __future__ import annotations
 
-import json
 import os
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, fields, is_dataclass
 from difflib import get_close_matches
 from pathlib import Path
 from typing import Any, Literal, get_args
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator
+from pydantic import Field, ValidationError, field_validator
 
 from .errors import InvalidInput
 from .profiles import Blend, Normalize
+from .retrieval_settings import RetrievalSettings, Section, listed, mapped
 
 FILE = "recollect.yaml"
 PREFIX = "RECOLLECT_"
@@ -29,10 +30,6 @@ NAMES_A_REPOSITORY = frozenset(
 """Variables that git sets for its hooks, where a command that runs git in another folder would be misled by them."""
 
 VectorPolicy = Literal["auto", "exact", "binary", "hnsw"]
-
-
-class Section(BaseModel):
-    model_config = ConfigDict(frozen=True, extra="forbid")
 
 
 class EmbedSettings(Section):
@@ -101,15 +98,28 @@ class PostgresSettings(Section):
     text_candidates: int = Field(default=5_000, ge=100)
     """Windows that are ranked by words: those with the rarest words of a question. Of 100,000 passages the first ten by BM25 are found to
     99.5 %, the first hundred to 97 %; with 3,000 to 97 and 90 %, with 10,000 to 100 and 99.6 %."""
-    text_configs: list[str] = ["english"]
+    text_configs: list[str] = Field(default=["english"])
     """Text search configurations of the server for which items have a column of words, with an index; the first is asked for where none
     is named. One costs a fifth of the time that writing takes. Any other can be asked for too, and every text is read for it then."""
 
-    @field_validator("text_configs", mode="before")
-    @classmethod
-    def _from_environment(cls, value: Any) -> Any:
-        """A variable holds names, such as english, german."""
-        return [name.strip() for name in value.split(",") if name.strip()] if isinstance(value, str) else value
+    _from_environment = field_validator("text_configs", mode="before")(listed)
+
+
+class Neo4jSettings(Section):
+    """How a store on Neo4j is connected to and searched. What its URL says of the user, the password and the database comes first."""
+
+    user: str | None = None
+    password: str | None = Field(default=None, repr=False)
+    database: str | None = None
+    """The one that the server has for the user, where none is named."""
+    pool_size: int = Field(default=20, ge=2)
+    pool_timeout_s: float = Field(default=30.0, gt=0)
+    connect_timeout_s: float = Field(default=10.0, gt=0)
+    statement_timeout_s: float = Field(default=60.0, gt=0)
+    exact_below: int = Field(default=10_000, ge=0)
+    """Chunks of a scope that are compared one by one."""
+    hnsw_m: int = Field(default=16, ge=1, le=512)
+    ef_construction: int = Field(default=100, ge=1, le=3_200)
 
 
 class CacheSettings(Section):
@@ -148,11 +158,7 @@ class SearchSettings(Section):
     rrf_k: int | None = Field(default=None, ge=0)
     depth: int | None = Field(default=None, ge=1)
 
-    @field_validator("weights", mode="before")
-    @classmethod
-    def _from_environment(cls, value: Any) -> Any:
-        """A variable holds JSON, such as {"text": 0.3, "vector": 0.7}."""
-        return json.loads(value) if isinstance(value, str) else value
+    _from_environment = field_validator("weights", mode="before")(mapped)
 
 
 class Settings(Section):
@@ -166,10 +172,12 @@ class Settings(Section):
     llm: LlmSettings = LlmSettings()
     vectors: VectorSettings = VectorSettings()
     postgres: PostgresSettings = PostgresSettings()
+    neo4j: Neo4jSettings = Neo4jSettings()
     cache: CacheSettings = CacheSettings()
     log: LogSettings = LogSettings()
     ingest: IngestSettings = IngestSettings()
     search: SearchSettings = SearchSettings()
+    retrieval: RetrievalSettings = RetrievalSettings()
 
 
 def load(file: Path | None = None, environ: Mapping[str, str] | None = None) -> Settings:
@@ -177,11 +185,9 @@ def load(file: Path | None = None, environ: Mapping[str, str] | None = None) -> 
     environ = os.environ if environ is None else environ
     path = file or (Path(environ["RECOLLECT_CONFIG"]) if environ.get("RECOLLECT_CONFIG") else None)
     values = _read(path or Path(FILE), required=path is not None)
-    for section, key, name in _names():
+    for key, name in all_keys().items():
         if (value := environ.get(name)) is not None:
-            target = values if section is None else values.setdefault(section, {})
-            if isinstance(target, dict):
-                target[key] = value
+            _put(values, key.split("."), value)
     if environ.get("XDG_CACHE_HOME"):
         embed = values.setdefault("embed", {})
         if isinstance(embed, dict):
@@ -223,44 +229,85 @@ def _read(path: Path, *, required: bool) -> dict[str, Any]:
         return {}
     if not isinstance(found, dict):
         raise InvalidInput(f"the settings file {str(path)!r} holds {type(found).__name__}, not keys and values")
-    # A section whose lines are all commented out is read as null.
-    return {key: value for key, value in found.items() if value is not None}
+    return _with_sections(found, Settings)
 
 
-def _names() -> list[tuple[str | None, str, str]]:
-    """Section, key and environment variable of every setting."""
-    names: list[tuple[str | None, str, str]] = []
-    for key, field in Settings.model_fields.items():
-        inner = _keys(field.annotation)
-        names += [(key, each, f"{PREFIX}{key}_{each}".upper()) for each in inner] or [(None, key, f"{PREFIX}{key}".upper())]
-    return names
+def _with_sections(values: dict[Any, Any], section: Any) -> dict[Any, Any]:
+    """The values without sections that are null: those whose lines are all commented out."""
+    inner = {key: value for key, value in _fields(section).items() if _fields(value)}
+    kept = {key: value for key, value in values.items() if value is not None or (key not in inner and section is not Settings)}
+    return {key: _with_sections(value, inner[key]) if key in inner and isinstance(value, dict) else value for key, value in kept.items()}
 
 
-def _keys(section: Any) -> list[str]:
-    """The keys of a section; none for a plain value."""
+def _put(values: dict[str, Any], path: list[str], value: str) -> None:
+    """Set what a variable says; where the file has no section in its place, that is told instead."""
+    for section in path[:-1]:
+        if not isinstance(values := values.setdefault(section, {}), dict):
+            return
+    values[path[-1]] = value
+
+
+def _fields(section: Any) -> dict[str, Any]:
+    """The keys of a section with what each holds; none for a plain value."""
     if is_dataclass(section):
-        return [field.name for field in fields(section)]
-    return list(section.model_fields) if isinstance(section, type) and issubclass(section, Section) else []
+        return {field.name: field.type for field in fields(section)}
+    return {key: field.annotation for key, field in section.model_fields.items()} if _is_section(section) else {}
+
+
+def _is_section(annotation: Any) -> bool:
+    return isinstance(annotation, type) and issubclass(annotation, Section)
+
+
+def _keys(section: Any = Settings, under: str = "") -> Iterator[tuple[str, bool]]:
+    """Every key by its full name, and whether it is a section."""
+    for key, held in _fields(section).items():
+        yield f"{under}{key}", bool(_fields(held))
+        yield from _keys(held, f"{under}{key}.")
 
 
 def all_keys() -> dict[str, str]:
     """Every setting by its key in the file, with its environment variable."""
-    return {key if section is None else f"{section}.{key}": name for section, key, name in _names()}
+    return {key: PREFIX + key.replace(".", "_").upper() for key, is_section in _keys() if not is_section}
 
 
 def _first_problem(error: ValidationError, path: Path) -> str:
     problem = error.errors()[0]
     key = ".".join(str(part) for part in problem["loc"])
-    if problem["type"] == "extra_forbidden":
-        keys = [*all_keys(), *Settings.model_fields]
-        if key in keys:
-            section, _, name = key.partition(".")
-            return f"setting {key!r} in {str(path)!r} belongs in its section: write `{section}:` and under it `{name}: ...`"
-        close = get_close_matches(key, keys, n=1)
-        hint = f"did you mean {close[0]!r}?" if close else f"there are {', '.join(all_keys())}"
-        return f"unknown setting {key!r} in {str(path)!r}: {hint}"
-    where = f"in {str(path)!r}, or by the variable {all_keys()[key]}" if key in all_keys() else f"in {str(path)!r}"
-    said = problem["msg"].removeprefix("Value error, ").lower()
-    is_secret = key in ("store", "embed.api_key", "llm.api_key")  # The URL may hold a password.
-    given = type(problem["input"]).__name__ if is_secret else repr(problem["input"])
+    if problem["type"] in ("extra_forbidden", "unexpected_keyword_argument"):
+        return f"unknown setting {key!r} in {str(path)!r}: {_meant(key)}" if key not in dict(_keys()) else _misplaced(key, path)
+    setting = max((each for each, _ in _keys() if f"{key}.".startswith(f"{each}.")), key=len, default=key)
+    where = f"in {str(path)!r}, or by the variable {all_keys()[setting]}" if setting in all_keys() else f"in {str(path)!r}"
+    said = problem["msg"].removeprefix("Value error, ")
+    said = said[:1].lower() + said[1:]
+    if dict(_keys()).get(key) and not isinstance(problem["input"], dict):
+        said = f"give keys and values, such as {next(each for each in all_keys() if each.startswith(f'{key}.'))!r}"
+    given = type(problem["input"]).__name__ if _is_secret(setting) else repr(problem["input"])
     return f"setting {key!r} is {given}: {said} ({where})"
+
+
+def _is_secret(key: str) -> bool:
+    """Whether its value is never shown: a key, or a URL, which may hold a password."""
+    *sections, name = key.split(".")
+    section: Any = Settings
+    for each in sections:
+        section = _fields(section).get(each)
+    return _is_section(section) and name in section.model_fields and not section.model_fields[name].repr
+
+
+def _misplaced(key: str, path: Path) -> str:
+    """A key with its sections before it, which YAML does not take apart."""
+    *sections, name = key.split(".")
+    nested = " and under it ".join(f"`{section}:`" for section in sections)
+    return f"setting {key!r} in {str(path)!r} belongs in its section: write {nested} and under it `{name}: ...`"
+
+
+def _meant(key: str) -> str:
+    """The nearest key there is: in its section, or of such a name in whichever section; or else what its section has."""
+    names = [each for each, _ in _keys()]
+    section, _, last = key.rpartition(".")
+    beside = {each.rpartition(".")[2]: each for each in names if each.rpartition(".")[0] == section}
+    anywhere = {each.rpartition(".")[2]: each for each in reversed(names)}
+    close = [beside[each] for each in get_close_matches(last, beside, n=1)]
+    close += [anywhere[each] for each in get_close_matches(last, anywhere, n=1, cutoff=0.8)]
+    close += [] if beside else get_close_matches(key, names, n=1)
+    return f"did you mean {close[0]!r}?" if close else f"there are {', '.join(beside.values() or Settings.model_fields)}"

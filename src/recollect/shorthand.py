@@ -24,6 +24,9 @@ SHORT_NAMES: Final = {
     "routing.file_patterns": "file_patterns",
     "routing.folders": "folders",
     "routing.router": "router",
+    "graph.max_distance": "max_distance",
+    "graph.include_history": "include_history",
+    "graph.as_of": "as_of",
 }
 """What a search calls some of the prefs."""
 
@@ -45,7 +48,7 @@ def prefs_of(options: SearchSettings, query: str, **given: Any) -> RetrievalPref
         "cache": {} if given["cache"] is None else given["cache"],
         "snippet": {"max_chars": given["snippet_chars"]},
         "routing": {name: _listed(given[name]) for name in ("source_types", "file_patterns", "folders")} | {"router": given["router"]},
-        **{name: given[name] for name in ("expand", "debug", "profile")},
+        **{name: given[name] for name in ("expand", "debug", "profile", "graph")},
         "facets": _listed(given["facets"]),
     }
     if similarity is not None and not (is_number(similarity) and 0 <= similarity <= 1):

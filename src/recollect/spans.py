@@ -9,13 +9,15 @@ from typing import Final
 
 from .errors import InvalidInput, NotFound
 from .evidence.boundaries import line_starts
-from .model import Item, Stored
+from .model import Item, Stored, symbol_key
 from .outline import Definition, unpack
 from .ports import Store
 
 # With the L of a link to a line, such as `#L10-L40`, too.
 _RANGE: Final = re.compile("L?([0-9]{1,9})(?:-L?([0-9]{1,9}))?")
 SHOWN_NAMES: Final = 5
+MAX_FILES: Final = 10_000
+"""Files of one name that are looked at."""
 MAX_MARKS: Final = 16
 """How many of the marks in a name may be the one: a heading may have several, and a name may be anything."""
 
@@ -43,7 +45,7 @@ async def read(store: Store, scope: str, place: str) -> Span:
     lines, names = _divided(place, ":"), _divided(place, "#")
     if not lines and not names:
         raise InvalidInput(f"{place!r} names no place: write it as PATH:10, PATH:10-40 or PATH#NAME")
-    found = {stored.item.id: stored for stored in await store.get(scope, list(lines | names))}
+    found = await _found(store, scope, list(lines | names))
     if item_id := next((item_id for item_id in lines if item_id in found and _RANGE.fullmatch(lines[item_id])), None):
         return _of_lines(found[item_id], lines[item_id])
     if item_id := next((item_id for item_id in names if item_id in found), None):
@@ -52,6 +54,15 @@ async def read(store: Store, scope: str, place: str) -> Span:
         return _of_lines(found[item_id], lines[item_id])
     likely = next(iter(lines or names))
     raise NotFound(f"there is no item {likely!r} in scope {scope!r}: `recollect search` shows ids")
+
+
+async def _found(store: Store, scope: str, names: list[str]) -> dict[str, Stored]:
+    """The items of these ids; where there is none, the files of these paths, which may have an id of their own."""
+    if found := {stored.item.id: stored for stored in await store.get(scope, names)}:
+        return found
+    symbols = await store.symbols(scope, [symbol_key(re.split(r"[/\\]", name)[-1]) for name in names], limit=MAX_FILES)
+    paths = {symbol.item_id: symbol.qualified for symbol in symbols if symbol.kind == "file" and symbol.qualified in names}
+    return {paths[stored.item.id]: stored for stored in await store.get(scope, list(paths))} if paths else {}
 
 
 def _divided(place: str, mark: str) -> dict[str, str]:

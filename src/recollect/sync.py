@@ -8,7 +8,9 @@ from collections.abc import Callable, Coroutine
 from functools import update_wrapper
 from typing import Any, Concatenate, ParamSpec, Self, TypeVar
 
+from .consult import Knowledge
 from .errors import RecollectError
+from .knowledge import RetrievalMetrics
 from .library import Library
 
 P = ParamSpec("P")
@@ -51,6 +53,28 @@ def _waiting(method: Callable[Concatenate[Library, P], Coroutine[Any, Any, R]]) 
     return update_wrapper(call, method)
 
 
+def _knowing(method: Callable[Concatenate[Knowledge, P], Coroutine[Any, Any, R]]) -> Callable[Concatenate[SyncKnowledge, P], R]:
+    def call(self: SyncKnowledge, /, *args: P.args, **kwargs: P.kwargs) -> R:
+        return self._portal.run(method(self.knowledge, *args, **kwargs))
+
+    return update_wrapper(call, method)
+
+
+class SyncKnowledge:
+    """A `Knowledge` whose methods wait for their result."""
+
+    def __init__(self, knowledge: Knowledge, portal: Portal) -> None:
+        self.knowledge = knowledge
+        self._portal = portal
+
+    agent_context = _knowing(Knowledge.agent_context)
+    context = _knowing(Knowledge.context)
+    find = _knowing(Knowledge.find)
+    graph = _knowing(Knowledge.graph)
+    impact = _knowing(Knowledge.impact)
+    similar = _knowing(Knowledge.similar)
+
+
 class SyncLibrary:
     """A `Library` whose methods wait for their result. Use it as a context, or call `close`."""
 
@@ -70,12 +94,22 @@ class SyncLibrary:
             self._portal.run(self.library.close())
             self._portal.close()
 
+    @property
+    def knowledge(self) -> SyncKnowledge:
+        """The library as a knowledge service."""
+        return SyncKnowledge(self.library.knowledge, self._portal)
+
+    def metrics(self) -> RetrievalMetrics:
+        """How searches have gone since the library was opened."""
+        return self.library.metrics()
+
     add = _waiting(Library.add)
     add_text = _waiting(Library.add_text)
     delete = _waiting(Library.delete)
     doctor = _waiting(Library.doctor)
     drop = _waiting(Library.drop)
     get = _waiting(Library.get)
+    import_graph = _waiting(Library.import_graph)
     import_records = _waiting(Library.import_records)
     index = _waiting(Library.index)
     link = _waiting(Library.link)

@@ -5,10 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from ..contracts import CandidateItem, EvidenceAnchors, EvidenceChunk, Explanation, RoutePart
-from ..model import Fused, Item, Part, Snippet, Weighed
+from ..contracts import CandidateItem, EvidenceAnchors, EvidenceChunk, Explanation, GraphEdge, RoutePart
+from ..evidence.choose import Weighed
+from ..evidence.snippets import Snippet
+from ..model import Edge, Fused, Item, Part
 from ..nearness import Distance, nearness
-from ..profiles import SYMBOL, TEXT, VECTOR
+from ..profiles import GRAPH, SYMBOL, TEXT, VECTOR
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,6 +26,12 @@ class Result:
     """The first and the last line of what matches in the snippet, or of the snippet where nothing does."""
     symbol: str | None = None
     """The definition that the snippet is of."""
+    via: tuple[Edge, ...] = ()
+    """The edges that led to it, where it was not found itself."""
+    walked: tuple[Edge, ...] = ()
+    """The edges by which the graph found it, as one of its routes."""
+    historical: bool = False
+    successor: str | None = None
 
     def part(self, route: str) -> Part | None:
         return next((part for part in self.fused.parts if part.route == route), None)
@@ -53,6 +61,11 @@ def candidate(result: Result) -> CandidateItem:
         line_start=result.lines[0] if snippet.text else None,
         line_end=result.lines[1] if snippet.text else None,
         symbol=result.symbol,
+        version=item.version,
+        distance=len(result.via),
+        via=[GraphEdge(source=edge.source, type=edge.type, target=edge.target, weight=edge.weight) for edge in result.via],
+        historical=result.historical,
+        superseded_by=result.successor,
         duplicates=list(result.folded),
         why=Explanation(sentence=_sentence(result), parts=[_part(part) for part in result.fused.parts]),
     )
@@ -93,16 +106,34 @@ def _part(part: Part) -> RoutePart:
     )
 
 
-_BY_ROUTE = {TEXT: "by its words", VECTOR: "by its meaning", SYMBOL: "by its name"}
+_BY_ROUTE = {TEXT: "by its words", VECTOR: "by its meaning", SYMBOL: "by its name", GRAPH: "by the graph"}
+
+
+def _routes(result: Result) -> list[Part]:
+    return [part for part in result.fused.parts if part.rank]
+
+
+def _way(part: Part, result: Result) -> str:
+    """How the graph came to it."""
+    return f": {', '.join(map(_step, result.walked))}" if part.route == GRAPH and result.walked else ""
+
+
+def _step(edge: Edge) -> str:
+    return f"{edge.source} {edge.type} {edge.target}"
 
 
 def _sentence(result: Result) -> str:
     """Why the item is here, in words."""
-    found = [f"{_BY_ROUTE.get(part.route, f'by {part.route}')} (rank {part.rank})" for part in result.fused.parts if part.rank]
-    sentence = f"found {' and '.join(found)}" if found else "found"
+    if result.via:
+        sentence = f"reached by {', '.join(map(_step, result.via))}"
+    else:
+        found = [f"{_BY_ROUTE.get(part.route, f'by {part.route}')} (rank {part.rank}{_way(part, result)})" for part in _routes(result)]
+        sentence = f"found {' and '.join(found)}" if found else "found"
     for part in result.fused.parts:
         if not part.rank:
-            sentence += f"; {'raised' if part.contribution > 0 else 'lowered'} as it is {part.route}"
+            sentence += f"; {'raised' if part.score >= 1 else 'lowered'} as it is {part.route}"
+    if result.successor:
+        sentence += f"; superseded by {result.successor}"
     if result.folded:
         sentence += f"; {len(result.folded)} nearly the same folded in"
     return sentence

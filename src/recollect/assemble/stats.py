@@ -10,16 +10,33 @@ from ..plan import Plan
 from ..profiles import TEXT, VECTOR
 from ..textquery import TEXT_CONFIG
 
-STAGES = ("names", "embed", "text", "vector", "fuse", "fold", "chunks", "cut", "embed_chunks", "weigh", "show", "expand", "total")
+STAGES = (
+    "names",
+    "embed",
+    "text",
+    "vector",
+    "graph",
+    "fuse",
+    "rank",
+    "fold",
+    "graph_reach",
+    "chunks",
+    "cut",
+    "embed_chunks",
+    "weigh",
+    "show",
+    "expand",
+    "total",
+)
 """In the order they begin. Words and meaning are searched side by side, so which of them is timed first is left to chance."""
 RANK_FUNCTION = "bm25"
 """How words are ranked where the store's server does not do it."""
 
 
 def stats(plan: Plan, chunker: str | None, *, timing_ms: Mapping[str, float], counts: Mapping[str, int]) -> RetrievalStats:
-    """The stats; `chunker` cuts what was not cut before."""
+    """The stats; `chunker` cuts what was not cut before. Parameters are told to who asked for stats: to gather them takes a while."""
     in_order = {stage: timing_ms[stage] for stage in STAGES if stage in timing_ms}
-    return RetrievalStats(timing_ms=in_order, counts=dict(counts), params=_params(plan, chunker))
+    return RetrievalStats(timing_ms=in_order, counts=dict(counts), params=_params(plan, chunker) if plan.prefs.debug else {})
 
 
 def _params(plan: Plan, chunker: str | None) -> dict[str, Any]:

@@ -5,6 +5,7 @@
     qrels.tsv        query, document, grade; or qrels/SPLIT.tsv; or the four columns of TREC
     evidence.jsonl   {"query_id", "doc_id", "start", "end"}: the characters of a document that answer a question
     haystacks.jsonl  {"query_id", "doc_ids"}: the documents a question may be searched in
+    graph.jsonl      {"doc_id", "entities", "triples"}, ...: a graph, as `recollect import --graph` takes it
 
 A bad line is an error. A judgment of something that is not there is told in a note.
 """
@@ -30,6 +31,7 @@ QUERIES: Final = "queries.jsonl"
 QRELS: Final = "qrels.tsv"
 EVIDENCE: Final = "evidence.jsonl"
 HAYSTACKS: Final = "haystacks.jsonl"
+GRAPH: Final = "graph.jsonl"
 DEFAULT_SPLIT: Final = "test"
 UNDATED: Final = datetime(2000, 1, 1, tzinfo=UTC)
 """The time of documents that have none: always the same, so that a second run finds them unchanged."""
@@ -57,6 +59,8 @@ class Dataset:
     qrels: Mapping[str, Mapping[str, int]]
     evidence: Mapping[str, tuple[Span, ...]] = field(default_factory=dict)
     haystacks: Mapping[str, tuple[str, ...]] | None = None
+    graph: tuple[bytes, ...] = ()
+    """The lines of what is known of entities and of how they are related, where it comes with such."""
     notes: tuple[str, ...] = ()
     """What is odd about it, a line each."""
 
@@ -96,6 +100,7 @@ def load(path: str | Path, *, split: str | None = None) -> Dataset:
         qrels=qrels,
         evidence=evidence,
         haystacks=haystacks,
+        graph=tuple(lines_of(folder / GRAPH)) if (folder / GRAPH).is_file() else (),
         notes=tuple(notes),
     )
 

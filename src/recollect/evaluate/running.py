@@ -20,7 +20,7 @@ from ..ingest.report import IndexReport
 from ..library import Library
 from ..profiles import Blend, Normalize
 from ..settings import SearchSettings
-from .datasets import Dataset, Half, Query, chosen, mostly_code, mostly_episodes
+from .datasets import GRAPH, Dataset, Half, Query, chosen, mostly_code, mostly_episodes
 from .judgments import Span
 from .measures import means, ranking_values, require_measures
 from .spans import Starts, span_values
@@ -127,7 +127,7 @@ async def check(library: Library, dataset: Dataset, **how: Unpack[How]) -> None:
 
 
 async def prepare(library: Library, dataset: Dataset, *, report: Report | None = None) -> IndexReport:
-    """Take in the documents that the library's scope does not have yet. A scope with other things in it is refused."""
+    """Take in the documents that the library's scope does not have yet, and their graph. A scope with other things in it is refused."""
     documents = {item.id: replace(item, scope=library.scope) for item in dataset.documents}
     present = {item.id: item async for item in library.items()}
     if strangers := present.keys() - documents.keys():
@@ -141,8 +141,10 @@ async def prepare(library: Library, dataset: Dataset, *, report: Report | None =
     kept = _reused(library)
     indexed = await library.add(fresh, report=report)
     kept = _reused(library) - kept
+    graph = await library.import_graph(dataset.graph, name=GRAPH) if dataset.graph else None
     return replace(
         indexed,
+        problems=[*indexed.problems, *(graph.problems if graph else ())],
         unchanged=indexed.unchanged + len(documents) - len(fresh),
         chunks_embedded=indexed.chunks_embedded - kept,
         chunks_reused=indexed.chunks_reused + kept,
@@ -219,6 +221,8 @@ def fitting_profile(dataset: Dataset, options: SearchSettings) -> tuple[str, str
     """The profile that the settings name, or else the one that fits the documents; and why."""
     if "profile" in options.model_fields_set:
         return options.profile, "by the settings"
+    if dataset.graph:
+        return "graph", "it comes with a graph"
     if dataset.documents and mostly_code(dataset.documents):
         return "code", "most documents are code"
     if dataset.documents and mostly_episodes(dataset.documents):

@@ -1,4 +1,5 @@
-"""Divides an item into chunks by its structure: each character that is not white space is in at least one chunk.
+"""Divides an item into chunks by its structure: each character that is not white space is in at least one chunk,
+but for the front matter of Markdown.
 
 A chunker is a pure function. The built-in ones are in `formats`; a registry has them, and those of its user.
 """
@@ -36,7 +37,7 @@ __all__ = [
     "passage_text",
 ]
 
-VERSION: Final = 3
+VERSION: Final = 4
 """Raised whenever the same text would give other chunks, so that vectors made of the old ones are not mixed with new ones."""
 
 AUTO: Final = "auto"

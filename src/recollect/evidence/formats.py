@@ -59,8 +59,13 @@ def prose(text: str, lines: Sequence[int], ruler: Ruler) -> Iterator[Piece]:
 
 
 def markdown(text: str, lines: Sequence[int], ruler: Ruler) -> Iterator[Piece]:
-    """Sections, then blocks, then list items, then sentences, and lines where the text is not prose."""
+    """Sections, then blocks, then list items, then sentences, and lines where the text is not prose. Front matter, which says what is
+    known of the text and not what is in it, is left out where anything follows it."""
     found = outline(text, lines)
+    if found.front and text[found.front :].strip():
+        after = [section for section in found.sections if section.start >= found.front]
+        is_headed = after and not text[found.front : after[0].start].strip()
+        found.sections = after if is_headed else [Section(found.front), *after]
     coarse = _merged(found.blocks, found.items)
 
     def blocks(start: int, end: int) -> Iterable[int]:

@@ -12,10 +12,20 @@ from ..analysis import spans
 from ..analysis import terms as terms_of
 from ..cancellation import stoppable
 from ..errors import InvalidInput
-from ..model import Snippet
 from .boundaries import NEWLINE, WORD_START, is_boundary, line_of, line_starts, safe_cut, sentence_cuts
 
-__all__ = ["line_of", "line_starts", "snippet"]
+__all__ = ["Snippet", "line_of", "line_starts", "snippet"]
+
+
+@dataclass(frozen=True, slots=True)
+class Snippet:
+    """A window of a text, `text == whole[start:end]`, and the words in it that matched, as offsets into the window."""
+
+    text: str
+    start: int
+    end: int
+    marks: tuple[tuple[int, int], ...] = ()
+
 
 # So many windows, and at least so many characters, are looked at word by word: what the terms of a text are takes nearly all of the
 # time, .3 ms for a thousand characters. Where in a longer span they lie, a plain search for the beginnings of words tells: of 8,000

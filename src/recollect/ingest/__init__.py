@@ -17,10 +17,12 @@ from ..analysis import terms
 from ..cancellation import in_thread
 from ..evidence.cutting import Cutter, shared_out
 from ..evidence.words import words_of
-from ..model import Batch, Chunk, Entry, Item, Passages, Stored, Vector, Written
+from ..model import MENTIONS, Batch, Chunk, Edge, Entry, Item, Passages, Stored, Vector, Written
+from ..outline import Link, unpack
 from ..ports import Store
 from ..rank.duplicates import sketch
 from ..syntax import outline_of
+from .entities import Entities, Named
 
 BATCH_CHUNKS = 512
 """Chunks embedded and written together: enough to sort by length with little padding, few enough that an interrupt
@@ -76,24 +78,31 @@ async def ingest(
     report: Report | None = None,
     undated: datetime | None = None,
     replaced: dict[str, bytes] | None = None,
+    instead: Mapping[str, str] | None = None,
 ) -> Written:
     """Write the items; what was done, by id. What is interrupted leaves whole batches behind.
 
     Items with the time `undated` have none of their own: they keep the times of the item they replace. The outlines that items had
-    before they were replaced are put into `replaced`, by id."""
+    before they were replaced are put into `replaced`, by id. `instead` has the ids that items had before, by those they have now: what
+    is left under such an id goes when its item comes."""
+    entities = Entities(store, scope)
     done: list[Written] = []
     outlines: dict[str, bytes] = {}
     writing: asyncio.Task[Written] | None = None
     try:
         async for batch in _ahead(_batches(items, cutter)):
-            before = {stored.item.id: stored for stored in await store.get(scope, [each.item.id for each in batch])}
+            ids = [each.item.id for each in batch]
+            old = [instead[item_id] for item_id in ids if item_id in instead] if instead else []
+            before = {stored.item.id: stored for stored in await store.get(scope, [*ids, *old])}
             if undated:
                 batch = [replace(each, item=_dated(each.item, before.get(each.item.id), undated)) for each in batch]
             outlines = {item_id: stored.outline for item_id, stored in before.items() if stored.outline} | outlines
+            batch = await _with_entities(batch, entities)
             entries = await _entries(store, scope, batch, before, cutter, progress, report)
             if writing:
                 done.append(await writing)
-            writing = asyncio.create_task(store.write(scope, Batch(entries), space=cutter.space if cutter else None))
+            changes = Batch(entries, edges=_mentions(batch), delete=old, entities=entities.taken())
+            writing = asyncio.create_task(store.write(scope, changes, space=cutter.space if cutter else None))
             progress.items_done += len(entries)
             if report:
                 report(progress)
@@ -101,11 +110,12 @@ async def ingest(
         if writing:
             done.append(await asyncio.shield(writing))
         if replaced is not None:
-            replaced |= {item_id: outlines[item_id] for each in done for item_id in each.changed if item_id in outlines}
+            replaced |= {item_id: outlines[item_id] for each in done for item_id in (*each.changed, *each.deleted) if item_id in outlines}
     return Written(
         added=tuple(item_id for each in done for item_id in each.added),
         changed=tuple(item_id for each in done for item_id in each.changed),
         unchanged=tuple(item_id for each in done for item_id in each.unchanged),
+        deleted=tuple(item_id for each in done for item_id in each.deleted),
     )
 
 
@@ -134,6 +144,15 @@ class Prepared:
         """What its passages are made of: who has the same has the same passages."""
         return self.item.content_hash, self.place
 
+    def mentioning(self, entities: Iterable[str]) -> Prepared:
+        """The same with other entities."""
+        item = replace(self.item, entities=tuple(dict.fromkeys(entities)))
+        found = unpack(self.outline)
+        if found is None:
+            return replace(self, item=item)
+        links = (*found.links, *(Link(MENTIONS, entity, "entity") for entity in item.entities))
+        return replace(self, item=item, outline=replace(found, links=links).pack())
+
     def entry(self, passages: Passages | None = None) -> Entry:
         return Entry(self.item, passages, self.fingerprint, self.outline)
 
@@ -151,6 +170,22 @@ def _batches(items: Iterable[Item], cutter: Cutter | None) -> Iterator[list[Prep
             batch, chunks, chars = [], 0, 0
     if batch:
         yield batch
+
+
+async def _with_entities(batch: list[Prepared], entities: Entities) -> list[Prepared]:
+    """The batch with the ids of the entities that its items name."""
+    given = {text: Named.of(text) for each in batch for text in each.item.entities}
+    if not given:
+        return batch
+    await entities.learn(given.values())
+    ids = {text: entities.id_of(named) for text, named in given.items()}
+    return [each.mentioning([entity for text in each.item.entities if (entity := ids[text])]) for each in batch]
+
+
+def _mentions(batch: Iterable[Prepared]) -> list[Edge]:
+    """The entities that items mention which have no outline. Of the others they are written when these are linked."""
+    items = [each.item for each in batch if not each.outline]
+    return [Edge(item.id, MENTIONS, entity, origin=item.id) for item in items for entity in item.entities]
 
 
 async def _ahead(batches: Iterator[list[Prepared]]) -> AsyncIterator[list[Prepared]]:

@@ -11,6 +11,7 @@ from typing import Any, Final
 
 from ..model import Item, Known
 from . import Problem
+from .describing import described
 from .folders import UNTRACKED
 from .readers import Document, Unreadable, read
 from .roles import role_of
@@ -32,6 +33,8 @@ class Survey:
     """How many of those left out git does not track."""
     roots: list[str] = field(default_factory=list)
     """The references of the paths themselves."""
+    instead: dict[str, str] = field(default_factory=dict)
+    """The ids that items had before, by those they have now."""
 
 
 def refs(paths: Sequence[Path], base: Path) -> list[str]:
@@ -71,8 +74,10 @@ def survey(
     return result
 
 
-def items(result: Survey, known: Mapping[str, Known], *, scope: str) -> Iterator[Item]:
-    """The items of files. One that cannot be read is told of in the survey, and what the store has of it stays."""
+def items(result: Survey, known: Mapping[str, Known], *, scope: str, others: Mapping[str, Known] | None = None) -> Iterator[Item]:
+    """The items of files. One that cannot be read is told of in the survey, and what the store has of it stays. `others` are all files
+    that the store knows, also those that are not under the paths."""
+    claims = _Claims(result, {**(others or {}), **known})
     for file in result.changed:
         try:
             document = read(file.path)
@@ -82,22 +87,60 @@ def items(result: Survey, known: Mapping[str, Known], *, scope: str) -> Iterator
             else:
                 result.left_out += 1
             continue
+        front, before = document.front, known.get(file.ref)
+        result.problems += [Problem(file.ref, reason) for reason in front.problems]
+        item_id = claims.claim(file.ref, front.id)
+        if before and before.id != item_id and not claims.is_taken(before.id):
+            result.instead[item_id] = before.id
         changed_at = datetime.fromtimestamp(file.mtime_ns / 1e9, UTC)
-        before = known.get(file.ref)
-        yield Item(
+        created_at = front.created_at or front.updated_at or (before.created_at if before else changed_at)
+        item = Item(
             scope=scope,
-            id=before.id if before else file.ref,
+            id=item_id,
             text=document.text,
-            kind=document.kind,
+            kind=front.kind or document.kind,
             format=document.format,
             source=SOURCE,
             source_ref=file.ref,
             title=document.title,
             metadata=_with_role(document, _inside(file.ref, result.roots)),
-            created_at=before.created_at if before else changed_at,
-            updated_at=changed_at,
-            stamp=file.stamp,
+            status=front.status or "draft",
+            version=front.version,
+            created_at=created_at,
+            updated_at=front.updated_at or front.created_at or changed_at,
+            entities=front.entities,
+            # What is not called as it wants to be is read again each time, until it is.
+            stamp=None if front.id and front.id != item_id else file.stamp,
         )
+        yield described(item, front)
+
+
+class _Claims:
+    """Who has which id. A file goes by the id that its front matter claims; of two that claim one, by path the first does."""
+
+    def __init__(self, result: Survey, known: Mapping[str, Known]) -> None:
+        changed = {file.ref for file in result.changed}
+        gone = set(result.gone)
+        self._refs = (changed | known.keys()) - gone
+        self._result = result
+        self._owners = {each.id: ref for ref, each in known.items() if ref not in changed and ref not in gone}
+
+    def claim(self, ref: str, wanted: str | None) -> str:
+        """The id of a file: the one it wants, or else its path."""
+        owner = self._owners.get(wanted) if wanted else None
+        if wanted and owner is None and wanted in self._refs:
+            owner = wanted
+        if wanted and owner not in (None, ref):
+            self._result.problems.append(
+                Problem(ref, f"its front matter has the id {wanted!r}, which is that of {owner}: it goes by its path")
+            )
+            wanted = None
+        item_id = wanted or ref
+        self._owners[item_id] = ref
+        return item_id
+
+    def is_taken(self, item_id: str) -> bool:
+        return item_id in self._owners
 
 
 def _inside(ref: str, roots: Sequence[str]) -> str:

@@ -36,17 +36,22 @@ async def index(
     if made:
         await fill(store, scope, cutter=made, progress=progress, report=report)
     before: dict[str, bytes] = {}
-    items = files.items(survey, known, scope=scope)
-    written = await ingest(store, scope, items, cutter=made, progress=progress, report=report, replaced=before)
-    gone = {known[ref].id: ref for ref in survey.gone}
+    others = await store.known(scope, files.SOURCE, "") if survey.changed else {}
+    items = files.items(survey, known, scope=scope, others=others)
+    instead = survey.instead
+    written = await ingest(store, scope, items, cutter=made, progress=progress, report=report, replaced=before, instead=instead)
+    present = {*written.added, *written.changed, *written.unchanged}
+    gone = {known[ref].id: ref for ref in survey.gone if known[ref].id not in present}
     before |= {stored.item.id: stored.outline for stored in await store.get(scope, list(gone)) if stored.outline}
     deleted = (await store.write(scope, Batch(delete=list(gone)))).deleted if gone else ()
+    moved = {known_id: ref for ref, each in known.items() if (known_id := each.id) in written.deleted}
     ids = {each.id for each in known.values()}
-    await link(store, scope, before, came=[item_id for item_id in (*written.added, *written.changed) if item_id not in ids], gone=gone)
+    came = [item_id for item_id in (*written.added, *written.changed) if item_id not in ids]
+    await link(store, scope, before, came=came, gone={**moved, **gone})
     return IndexReport.of(
         progress,
-        added=len(written.added),
-        changed=len(written.changed),
+        added=len(written.added) - len(written.deleted),
+        changed=len(written.changed) + len(written.deleted),
         unchanged=len(survey.unchanged) + len(written.unchanged),
         deleted=len(deleted),
         left_out=survey.left_out,

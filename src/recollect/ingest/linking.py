@@ -9,11 +9,12 @@ from collections.abc import AsyncIterator, Iterable, Mapping, Sequence, Set
 from typing import Final
 
 from ..cancellation import checkpoint, in_thread
-from ..model import Batch, Edge, symbol_key
+from ..model import MENTIONS, Batch, Edge, symbol_key
 from ..outline import Outline, unpack
 from ..ports import Store
 from .files import SOURCE
 from .linking_changes import Changes, Search
+from .linking_documents import ids_wanted_by
 from .linking_edges import IMPORTS, edges_of
 from .linking_names import Names, wanted
 from .modules import Files
@@ -25,6 +26,8 @@ KEYS: Final = 400
 MOST_SYMBOLS: Final = 20_000
 """Symbols that one look-up gives at most."""
 MOST_IMPORTERS: Final = 100_000
+MOST_FACTS: Final = 100_000
+"""Edges of one entity that are looked at."""
 
 
 async def link(
@@ -37,9 +40,8 @@ async def link(
     came, gone = tuple(came), gone or {}
     if not (before or came or gone) and await anext(store.outlines(scope, unlinked=True), None) is None:
         return 0
-    files = Files({ref: known.id for ref, known in (await store.known(scope, SOURCE, "")).items()})
-    linker = _Linker(store, scope, files)
-    changes = Changes(files, came, gone)
+    linker = await Linker.of(store, scope)
+    changes = Changes(linker.names.files, came, gone)
     new: set[str] = set()
     async for group in _groups(store.outlines(scope, unlinked=True)):
         await in_thread(changes.note, group, before)
@@ -52,7 +54,7 @@ async def link(
     return count + len(new)
 
 
-async def _link_affected(store: Store, scope: str, changes: Changes, linker: _Linker, new: Set[str]) -> int:
+async def _link_affected(store: Store, scope: str, changes: Changes, linker: Linker, new: Set[str]) -> int:
     """Write the edges of items that are linked and may mean something else by now; of how many."""
     count = 0
     affected: Search | None = None
@@ -60,12 +62,25 @@ async def _link_affected(store: Store, scope: str, changes: Changes, linker: _Li
         if others := [(item_id, packed) for item_id, packed in group if item_id not in new]:
             affected = affected or await _search(store, scope, changes, linker)
             if outlines := await in_thread(affected, others):
-                await linker.link(outlines)
+                await linker.link(outlines, await facts_of(store, scope, list(outlines)))
                 count += len(outlines)
     return count
 
 
-async def _search(store: Store, scope: str, changes: Changes, linker: _Linker) -> Search:
+async def facts_of(store: Store, scope: str, ids: Sequence[str]) -> list[Edge]:
+    """What was imported about these items: the entities they mention, and the edges at these that are theirs. It stays as long as their
+    contents do, also where other items come and go."""
+    mentions = await store.links(scope, ids, fan_out=MOST_FACTS, types=[MENTIONS], direction="out")
+    own = set(mentions)
+    found = {edge: None for edges in mentions.values() for edge in edges if edge.origin in own}
+    entities = list({edge.target for edge in found})
+    for begin in range(0, len(entities), KEYS):
+        linked = await store.links(scope, entities[begin : begin + KEYS], fan_out=MOST_FACTS, direction="out")
+        found.update((edge, None) for edges in linked.values() for edge in edges if edge.origin in own)
+    return list(found)
+
+
+async def _search(store: Store, scope: str, changes: Changes, linker: Linker) -> Search:
     """What finds the items that the changes affect, by their names and by who imports what has changed, as far as that is linked."""
     await linker.learn(changes.open_names)
     starts = changes.passing_on()
@@ -89,18 +104,31 @@ def _unpacked(group: Iterable[tuple[str, bytes]]) -> dict[str, Outline]:
     return {item_id: unpack(packed) or Outline(language="") for item_id, packed in group}
 
 
-class _Linker:
+class Linker:
     """Works out edges and writes them. A name is looked up once."""
+
+    @classmethod
+    async def of(cls, store: Store, scope: str) -> Linker:
+        """A linker that knows the files of a scope."""
+        return cls(store, scope, Files({ref: known.id for ref, known in (await store.known(scope, SOURCE, "")).items()}))
 
     def __init__(self, store: Store, scope: str, files: Files) -> None:
         self._store, self._scope = store, scope
         self.names = Names(files)
         self._asked: set[str] = set()
+        self._known: set[str] = set(files.paths)
 
-    async def link(self, outlines: Mapping[str, Outline]) -> None:
+    async def link(self, outlines: Mapping[str, Outline], facts: Sequence[Edge] = ()) -> None:
+        await self._store.write(self._scope, Batch(edges=[*await self.edges(outlines), *facts], relink=list(outlines)))
+
+    async def edges(self, outlines: Mapping[str, Outline]) -> list[Edge]:
+        """What these outlines say, as edges."""
         await self.learn(await in_thread(_all_wanted, list(outlines.values())))
-        edges = await in_thread(_all_edges, outlines, self.names)
-        await self._store.write(self._scope, Batch(edges=edges, relink=list(outlines)))
+        wanted = {name for each in outlines.values() for link in each.links for name in ids_wanted_by(link)} - self._known
+        self._known |= wanted
+        if wanted:
+            self.names.documents.know(await self._store.heads(self._scope, sorted(wanted)))
+        return await in_thread(_all_edges, outlines, self.names)
 
     async def learn(self, names: Iterable[str]) -> None:
         """Look up what is not known yet of these names."""

@@ -10,11 +10,12 @@ from collections.abc import Callable, Iterable, Mapping, Sequence, Set
 from typing import Final, TypeAlias
 
 from ..cancellation import checkpoint
-from ..outline import Outline, unpack
+from ..model import SUPERSEDES, symbol_key
+from ..outline import Outline, links_of, unpack
 from .linking_depends import Depends, is_frugal, knows_folder
+from .linking_documents import ids_wanted_by, target_of, wanted_by
 from .linking_edges import COMMON
 from .linking_names import WORD, Names, is_telling, last_of, wanted
-from .linking_references import target_of
 from .modules import Files, family, family_of, folder_of, is_index, name_of, stem_of
 from .modules_imports import called, taken
 
@@ -25,6 +26,8 @@ UNCERTAIN: Final = 1
 
 WORD_BYTES: Final = bytes(code if code >= 0x80 or WORD.match(chr(code)) else 0x20 for code in range(256))
 """Puts a space for whatever is no part of a word."""
+FRONT_STEMS: Final = frozenset(("README", "index"))
+"""Stems of pages that stand for their folder."""
 UPWARDS: Final = re.compile(r"[./]+|\b(?:super|self|crate)\b(?:::)?")
 """A module that is only named by where it is: `..`, `super`."""
 
@@ -44,11 +47,16 @@ class Changes:
         """The paths in which a name came or went."""
         self._owners: dict[str, set[str]] = {}
         """The last names of what a name came or went in; empty for a file."""
-        self._paths = {*gone.values(), *(files.paths[item_id] for item_id in came if item_id in files.paths)}
+        came = tuple(came)
+        self._paths = {path for path in (*gone.values(), *(files.paths.get(item_id, "") for item_id in came)) if path}
         """Files that are new or gone."""
+        self._ids = {*came, *gone}
+        """Items that are new or gone."""
+        self._titles: set[str] = set()
+        """The keys of sections, and of further names of items, that came or went."""
 
     def __bool__(self) -> bool:
-        return bool(self._where or self._paths)
+        return bool(self._where or self._paths or self._ids or self._titles)
 
     @property
     def open_names(self) -> set[str]:
@@ -63,6 +71,12 @@ class Changes:
             old, new = unpack(before.get(item_id, b"")), unpack(packed)
             if old is None or item_id not in self._files.paths:
                 self._paths.add(path)
+            self._titles |= {symbol_key(name) for name, _ in _titled(new) ^ _titled(old)}
+            if old and any(link.type == SUPERSEDES for link in old.links):
+                # Two items may say the same, and what one of them does not say any more has to be said by the other.
+                self._ids.add(item_id)
+                self._paths.add(path)
+                self._titles |= {symbol_key(alias.name) for alias in old.aliases}
             for counter, changed in ((self._came, _defined(new) - _defined(old)), (self._went, _defined(old) - _defined(new))):
                 for qualified, name, _ in changed:
                     counter[name, family_of(path)] += 1
@@ -99,11 +113,24 @@ class Changes:
                 is_far = (imported if is_frugal(language) else anywhere).stand_in(packed)
                 is_near = item_id in importers or (folder_of(path) in folders and knows_folder(language))
                 is_likely = path.startswith(paths.inside) or is_far or (is_near and close_by.stand_in(packed))
-                if is_likely and (outline := unpack(packed)) and (paths.concern(path, outline) or self._concern(path, outline, names)):
+                is_linked = self._links_concern(packed, paths)
+                outline = unpack(packed) if is_linked or is_likely else None
+                if outline and (is_linked or paths.concern(path, outline) or self._concern(path, outline, names)):
                     found[item_id] = outline
             return found
 
         return affected
+
+    def _links_concern(self, packed: bytes, paths: _ChangedPaths) -> bool:
+        """Whether a link of a packed outline may lead to something else."""
+        for link in links_of(packed):
+            if link.form != "entity" and (
+                paths.meant_by(target_of(link.target))
+                or not self._titles.isdisjoint(map(symbol_key, wanted_by(link)))
+                or (link.form == "name" and not self._ids.isdisjoint(ids_wanted_by(link)))
+            ):
+                return True
+        return False
 
     def _concern(self, path: str, outline: Outline, names: Names) -> bool:
         """Whether a name that the outline has may stand for something else."""
@@ -173,6 +200,8 @@ class _ChangedPaths:
 
     def __init__(self, files: Files, paths: Set[str]) -> None:
         self._ends = {name_of(path) for path in paths}
+        self._pages = {stem_of(path) for path in paths} | {name_of(folder_of(path)) for path in paths if stem_of(path) in FRONT_STEMS}
+        """What the name of a page may be, without its suffix, or with what it is in."""
         indexes = [path for path in paths if is_index(path) and family_of(path)]
         self.inside = tuple(f"{folder_of(path)}/".lstrip("/") for path in indexes)
         """Folders that have got or lost the file that stands for them."""
@@ -180,6 +209,11 @@ class _ChangedPaths:
         said |= {name_of(folder_of(path)) for path in paths if family_of(path) in ("go", "java")}
         said |= {called(child) for path in indexes for child in files.under(folder_of(path))}
         self.words = {words[-1] for name in said if (words := WORD.findall(name))} | self._ends
+
+    def meant_by(self, target: str) -> bool:
+        """Whether a link may mean a file that came, or meant one that went."""
+        last = name_of(posixpath.normpath(target))
+        return last in self._ends or last in self._pages or last in (".", "..")
 
     def concern(self, path: str, outline: Outline) -> bool:
         """Whether an import or a mention may mean a file that came, or meant one that went."""
@@ -195,6 +229,13 @@ class _ChangedPaths:
 def _packed(text: str) -> bytes:
     """A text as it ends in a packed outline: with a quote."""
     return json.dumps(text, ensure_ascii=False)[1:].encode("utf-8", "surrogatepass")
+
+
+def _titled(outline: Outline | None) -> set[tuple[str, str]]:
+    """What links find sections by, and items by their further names: with the node that each is."""
+    if outline is None:
+        return set()
+    return {(each.name, each.qualified) for each in outline.definitions if each.kind == "section"} | set(outline.aliases)
 
 
 def _defined(outline: Outline | None) -> set[tuple[str, str, str]]:

@@ -1,4 +1,4 @@
-"""What one file's outline says about others, as edges: what it imports, defines, calls and, as a document, refers to. Pure."""
+"""What one file's outline says about others, as edges: what it imports, defines, calls, refers to and is linked to. Pure."""
 
 from __future__ import annotations
 
@@ -6,8 +6,8 @@ import re
 from collections.abc import Iterable, Iterator
 from typing import Final
 
-from ..model import Edge, node_of
-from ..outline import CONTAINERS, Definition, Outline, Use
+from ..model import MENTIONS, SUPERSEDES, Edge, node_of
+from ..outline import CONTAINERS, IMPLEMENTS, REFERENCES, SATISFIES, Definition, Outline, Use
 from .linking_names import DISTINCTIVE_CHARS, WORD, Names, Place, is_callable
 from .linking_references import references
 from .modules import family, folder_of, is_index
@@ -16,8 +16,16 @@ from .modules_imports import PYTHON, rust_module, taken
 IMPORTS: Final = "IMPORTS"
 DEFINES: Final = "DEFINES"
 CALLS: Final = "CALLS"
-REFERENCES: Final = "REFERENCES"
-WEIGHTS: Final = {DEFINES: 0.9, IMPORTS: 0.8, REFERENCES: 0.7, CALLS: 0.6}
+WEIGHTS: Final = {
+    IMPLEMENTS: 1.0,
+    MENTIONS: 1.0,
+    DEFINES: 0.9,
+    SATISFIES: 0.9,
+    IMPORTS: 0.8,
+    REFERENCES: 0.7,
+    CALLS: 0.6,
+    SUPERSEDES: 0.5,
+}
 """The surer a link is, the heavier: what a file defines is written in it, which function a call means is worked out."""
 
 OWN: Final = frozenset(("self", "this", "cls", "Self", "static", "@"))
@@ -62,7 +70,19 @@ def edges_of(item_id: str, outline: Outline, names: Names) -> list[Edge]:
         found.update(dict.fromkeys((item_id, IMPORTS, target) for target in reading.imports([place for _, place in calls])))
         found.update(dict.fromkeys((source, DEFINES, target) for source, target in reading.defines()))
         found.update(dict.fromkeys((source, CALLS, place.node) for source, place in calls))
+    found.update(dict.fromkeys(_links(item_id, outline, names)))
     return [Edge(source, kind, to, WEIGHTS[kind], item_id) for source, kind, to in found if source != to]
+
+
+def _links(item_id: str, outline: Outline, names: Names) -> Iterator[tuple[str, str, str]]:
+    """What an item links to as a whole. To what it implements, satisfies, supersedes or is superseded by it does not also refer."""
+    meant = [(link, list(names.documents.nodes(item_id, link))) for link in outline.links]
+    related = {node for link, nodes in meant if link.type != REFERENCES for node in nodes}
+    for link, nodes in meant:
+        # What took the place of another is a document, not a section of one.
+        for node in nodes[:1] if link.type == SUPERSEDES else nodes:
+            if nodes[0] != item_id and (link.type != REFERENCES or node not in related):
+                yield (node, link.type, item_id) if link.is_reverse else (item_id, link.type, node)
 
 
 class _Reading:

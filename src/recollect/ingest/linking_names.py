@@ -9,6 +9,7 @@ from typing import Final, NamedTuple
 
 from ..model import Symbol, node_of
 from ..outline import CALLABLE, Outline
+from .linking_documents import Documents, wanted_of
 from .modules import Files, family_of, folder_of, stem_of
 
 DISTINCTIVE_CHARS: Final = 4
@@ -77,12 +78,15 @@ class Names:
 
     def __init__(self, files: Files) -> None:
         self.files = files
+        self.documents = Documents(files)
         self._found: dict[str, dict[str, dict[str, Place]]] = {}
         """By name, item and qualified name: what is defined twice under one of these is one node."""
         self._definitions: dict[tuple[str, str], _Definitions] = {}
 
     def learn(self, symbols: Iterable[Symbol]) -> None:
         """Add what a look-up found. All symbols of a name come together."""
+        symbols = list(symbols)
+        self.documents.learn(symbols)
         for each in symbols:
             is_constructor = each.parent is not None and last_of(each.parent) == each.name  # Who calls it names the class.
             if each.kind not in ("file", "section") and not is_constructor and is_telling(each.name):
@@ -173,4 +177,4 @@ def wanted(outline: Outline) -> set[str]:
         found.update(word for base in definition.bases for word in WORD.findall(base))
         if definition.parent and definition.parent not in own:
             found.add(last_of(definition.parent))
-    return {name for name in found if is_telling(name)}
+    return {name for name in found if is_telling(name)} | wanted_of(outline)

@@ -8,43 +8,26 @@ from typing import Final
 
 from ..model import node_of
 from ..outline import CONTAINERS, Outline
+from .linking_documents import file_named, is_document
 from .linking_names import Names, Place
-from .modules import folder_of, joined, stem_of
+from .modules import stem_of
 
 SHORTEST_NAME: Final = 3
-LOCATION: Final = re.compile(r"(?:[#?].*|:\d+(?:-\d+)?)$", re.DOTALL)
-"""What may follow a path: a heading, a line, a range of lines."""
 QUALIFIED: Final = re.compile(r"[\w$]+(?:(?:\.|::|#|->|/)[\w$]+)*(?:\(.*\))?[!?]?", re.DOTALL)
 PLAIN: Final = re.compile(r"[A-Z]?[a-z]+")
 JOINTS: Final = re.compile(r"\.|::|#|->|/")
 
 
 def references(item_id: str, outline: Outline, names: Names) -> Iterator[tuple[str, str]]:
-    """The section each mention stands in, and the node that is meant. A name that could mean two things means neither."""
+    """The section each mention stands in, and the node that is meant. A name that could mean two things means neither. What is mentioned
+    of documents is mentioned by the whole of this one, so that one step leads from a document to another."""
     path = names.files.path_of(item_id)
     for use in outline.uses:
         written = f"{use.receiver}.{use.name}" if use.receiver else use.name
-        if file := file_named(use.name, path, names) or file_named(written, path, names):
-            yield use.within, names.files.ids[file]
+        if file := file_named(use.name, path, names.files) or file_named(written, path, names.files):
+            yield "" if is_document(file) else use.within, names.files.ids[file]
         elif place := _definition(written, names):
             yield use.within, node_of(place.item_id, place.qualified)
-
-
-def target_of(written: str) -> str:
-    """What is mentioned, without the place in it."""
-    return LOCATION.sub("", written).strip()
-
-
-def file_named(written: str, path: str, names: Names) -> str | None:
-    """The file that a document means: as seen from the document, from the root, or the only one that ends so."""
-    target = target_of(written)
-    if not target or "\0" in target or not (set("./") & set(target)):
-        return None
-    files = names.files
-    if found := files.first(joined(folder_of(path), target), joined("", target.lstrip("/"))):
-        return found
-    ending = files.ending(re.sub(r"^(?:\.{0,2}/)+", "", target))
-    return ending[0] if len(ending) == 1 else None
 
 
 def _definition(written: str, names: Names) -> Place | None:

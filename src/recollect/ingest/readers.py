@@ -16,6 +16,7 @@ from typing import Any, Final
 from ..kinds import LANGUAGES_BY_INTERPRETER, Reader, language_of, reader_of, suffix_of
 from ..model import Format
 from .decode import Unreadable, decode
+from .frontmatter import Front, read_front
 from .title import markdown_title
 
 __all__ = ["Document", "Unreadable", "read", "read_bytes"]
@@ -34,6 +35,7 @@ class Document:
     format: Format
     kind: str = "document"
     metadata: Mapping[str, Any] = field(default_factory=dict)
+    front: Front = field(default_factory=Front)
 
 
 def read(path: Path) -> Document:
@@ -95,7 +97,8 @@ def _interpreted(data: bytes) -> str | None:
 
 def _read_markdown(name: str, data: bytes) -> Document:
     text = decode(data)
-    return Document(text, markdown_title(text), "markdown")
+    front = read_front(text)
+    return Document(text, front.title or markdown_title(text), "markdown", metadata=front.metadata, front=front)
 
 
 def _read_text(name: str, data: bytes) -> Document:

@@ -46,7 +46,7 @@ class BadRecord:
         return f"{self.name}:{self.line}:{self.column}: {self.reason}"
 
 
-class _Bad(ValueError):
+class Bad(ValueError):
     """What is wrong with a record, and at which column of its line."""
 
     def __init__(self, reason: str, column: int = 1) -> None:
@@ -63,34 +63,36 @@ def read_records(lines: Iterable[bytes], *, scope: str, name: str, now: datetime
         if not line.strip():
             continue
         try:
-            yield _item(_parsed(line), scope, now)
-        except _Bad as bad:
+            yield _item(parsed(line), scope, now)
+        except Bad as bad:
             yield BadRecord(name, number, bad.column, bad.reason)
 
 
-def _parsed(line: bytes) -> dict[str, Any]:
+def parsed(line: bytes, *, such_as: str = "{'text': '...'}") -> dict[str, Any]:
+    """The object of a line, with nothing in it that a store could not keep."""
     try:
         record = json.loads(line.decode(), parse_constant=_no_constant)
     except UnicodeDecodeError as error:
-        raise _Bad(f"not UTF-8: byte {line[error.start]:#04x}", error.start + 1) from None
+        raise Bad(f"not UTF-8: byte {line[error.start]:#04x}", error.start + 1) from None
     except json.JSONDecodeError as error:
-        raise _Bad(f"not JSON: {error.msg}", error.colno) from None
+        raise Bad(f"not JSON: {error.msg}", error.colno) from None
     except RecursionError:
-        raise _Bad("nested too deeply") from None
-    except _Bad:
+        raise Bad("nested too deeply") from None
+    except Bad:
         raise
     except ValueError as error:  # a number of thousands of digits
-        raise _Bad(f"not JSON: {error}") from None
+        raise Bad(f"not JSON: {error}") from None
     if not isinstance(record, dict):
-        raise _Bad(f"a record is an object such as {{'text': '...'}}, not {_shown(record)}")
+        raise Bad(f"a record is an object such as {such_as}, not {shown(record)}")
     return cast(dict[str, Any], _sound(record, "the record", depth=0))
 
 
 def _no_constant(name: str) -> float:
-    raise _Bad(f"not JSON: {name} is no number; leave the field out or write null")
+    raise Bad(f"not JSON: {name} is no number; leave the field out or write null")
 
 
-def _shown(value: object) -> str:
+def shown(value: object) -> str:
+    """A value in few words."""
     return _SHORT.repr(value)
 
 
@@ -100,11 +102,11 @@ def _sound(value: object, where: str, *, depth: int) -> object:
         case str():
             return mended(value)
         case float() if not math.isfinite(value):
-            raise _Bad(f"{where} holds a number that is too large")
+            raise Bad(f"{where} holds a number that is too large")
         case int() if value not in INT64:
-            raise _Bad(f"{where} holds a number that is too large, {_shown(value)}: write it as text")
+            raise Bad(f"{where} holds a number that is too large, {shown(value)}: write it as text")
         case dict() | list() if depth > MAX_METADATA_DEPTH:
-            raise _Bad(f"{where} is nested more than {MAX_METADATA_DEPTH} deep")
+            raise Bad(f"{where} is nested more than {MAX_METADATA_DEPTH} deep")
         case dict():
             return {mended(key): _sound(inner, f"{key!r}" if depth == 0 else where, depth=depth + 1) for key, inner in value.items()}
         case list():
@@ -140,19 +142,19 @@ def _item(record: dict[str, Any], scope: str, now: datetime) -> Item:
 def _text(record: dict[str, Any]) -> str:
     text = record.get("text")
     if text is None:
-        raise _Bad("the record has no 'text'")
+        raise Bad("the record has no 'text'")
     if not isinstance(text, str):
-        raise _Bad(f"'text' takes a text, not {_shown(text)}")
+        raise Bad(f"'text' takes a text, not {shown(text)}")
     title = record.get("title")
     if not text.strip() and not (isinstance(title, str) and title.strip()):
-        raise _Bad("'text' is empty, and there is no title either")
+        raise Bad("'text' is empty, and there is no title either")
     return text
 
 
 def _string(record: dict[str, Any], field: str) -> str | None:
     value = record.get(field)
     if value is not None and not isinstance(value, str):
-        raise _Bad(f"{field!r} takes a text, not {_shown(value)}")
+        raise Bad(f"{field!r} takes a text, not {shown(value)}")
     return value or None
 
 
@@ -161,7 +163,7 @@ def _id(record: dict[str, Any]) -> str | None:
     if isinstance(value, int) and not isinstance(value, bool):
         return str(value)
     if value is not None and (not isinstance(value, str) or not value.strip()):
-        raise _Bad(f"'id' takes a text that is not empty, not {_shown(value)}")
+        raise Bad(f"'id' takes a text that is not empty, not {shown(value)}")
     return value
 
 
@@ -173,7 +175,7 @@ def _version(record: dict[str, Any]) -> str | None:
 def _one_of(record: dict[str, Any], field: str, allowed: Collection[str]) -> str | None:
     value = _string(record, field)
     if value is not None and value not in allowed:
-        raise _Bad(f"{field!r} is one of {', '.join(allowed)}, not {_shown(value)}")
+        raise Bad(f"{field!r} is one of {', '.join(allowed)}, not {shown(value)}")
     return value
 
 
@@ -184,7 +186,7 @@ def _time(record: dict[str, Any], field: str) -> datetime | None:
     try:
         return period(value)[0]
     except (TypeError, ValueError, OverflowError):
-        raise _Bad(f"{field!r} takes a time such as 2024-05-17 or 2024-05-17T12:30:00Z, not {_shown(value)}") from None
+        raise Bad(f"{field!r} takes a time such as 2024-05-17 or 2024-05-17T12:30:00Z, not {shown(value)}") from None
 
 
 def _importance(record: dict[str, Any]) -> float:
@@ -192,7 +194,7 @@ def _importance(record: dict[str, Any]) -> float:
     if value is None:
         return 0.5
     if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value <= 1:
-        raise _Bad(f"'importance' takes a number from 0 to 1, not {_shown(value)}")
+        raise Bad(f"'importance' takes a number from 0 to 1, not {shown(value)}")
     return float(value)
 
 
@@ -201,12 +203,12 @@ def _entities(record: dict[str, Any]) -> tuple[str, ...]:
     if value is None:
         return ()
     if not isinstance(value, list) or not all(isinstance(entity, str) and entity.strip() for entity in value):
-        raise _Bad(f"'entities' takes a list of texts, not {_shown(value)}")
+        raise Bad(f"'entities' takes a list of texts, not {shown(value)}")
     return tuple(dict.fromkeys(value))
 
 
 def _metadata(record: dict[str, Any]) -> dict[str, Any]:
     value = record.get("metadata")
     if value is not None and not isinstance(value, dict):
-        raise _Bad(f"'metadata' takes an object, not {_shown(value)}")
+        raise Bad(f"'metadata' takes an object, not {shown(value)}")
     return {key: inner for key, inner in record.items() if key not in FIELDS} | (value or {})

@@ -7,6 +7,7 @@ from typing import Final
 
 from ..model import Fused, Head, NameMatch, Part
 from ..profiles import SYMBOL, CodeRanking
+from .factors import joined, ordered, times
 
 AHEAD: Final = 2.0
 """How far before the best of all others a name that fits whole comes: one that fits less, and half at least, comes before them too."""
@@ -23,7 +24,7 @@ def by_name(fused: Sequence[Fused], matches: Sequence[NameMatch]) -> list[Fused]
             best[match.symbol.item_id] = rank, match.fit
     parts = {item_id: Part(SYMBOL, rank, fit, fit, ahead, ahead * fit) for item_id, (rank, fit) in best.items()}
     others = {found.id: found for found in fused}
-    named = [_with(others.get(item_id) or Fused(item_id, 0.0, ()), part) for item_id, part in parts.items()]
+    named = [joined(others.get(item_id) or Fused(item_id, 0.0, ()), part) for item_id, part in parts.items()]
     return ordered([*named, *(found for found in fused if found.id not in parts)])
 
 
@@ -32,11 +33,6 @@ def weighted(
 ) -> list[Fused]:
     """The results by folder and by role: `folders` are those the question speaks of, `roles` those it asks for."""
     return ordered([_factored(found, heads.get(found.id), ranking, folders, roles) for found in fused])
-
-
-def ordered(fused: Sequence[Fused]) -> list[Fused]:
-    """Best first, ties by id."""
-    return sorted(fused, key=lambda found: (-found.score, found.id))
 
 
 def in_folder(path: str, folder: str) -> bool:
@@ -50,19 +46,8 @@ def _factored(found: Fused, head: Head | None, ranking: CodeRanking, folders: Se
         return found
     folder = next((folder for folder in folders if head.source_ref and in_folder(head.source_ref, folder)), None)
     if folder is not None:
-        found = _times(found, f"in {folder}", ranking.folder)
+        found = times(found, f"in {folder}", ranking.folder)
     role = head.metadata.get("role")
     if role not in roles:
-        found = _times(found, f"a {role} file", ranking.of_role(role))
+        found = times(found, f"a {role} file", ranking.of_role(role))
     return found
-
-
-def _times(found: Fused, reason: str, factor: float) -> Fused:
-    """The result with its score times a factor, which is a part like the others: all of them still add up."""
-    if factor == 1.0:
-        return found
-    return _with(found, Part(reason, 0, factor, found.score, factor - 1.0, found.score * (factor - 1.0)))
-
-
-def _with(found: Fused, part: Part) -> Fused:
-    return Fused(found.id, found.score + part.contribution, (*found.parts, part))

@@ -11,12 +11,13 @@ import numpy as np
 from ..cancellation import in_thread
 from ..errors import InvalidInput
 from ..model import NameMatch, Ranking, Space, Vector
-from ..nearness import nearness
+from ..nearness import best_of_each, nearness
 from ..plan import Plan
 from ..ports import Embedder, Store, SupportsBlockingSearch, SupportsNativeText
 from ..profiles import TEXT, VECTOR
 from ..stopwatch import Stopwatch
 from ..textquery import Boolean
+from .graph import GraphRecall
 from .names import by_names
 
 
@@ -30,6 +31,8 @@ class Recalled:
     """The question's, where meaning counts and something can make it one."""
     names: tuple[NameMatch, ...] = ()
     """What the question calls by its name."""
+    walked: GraphRecall | None = None
+    """What a walk over entities led to, from what the others found."""
 
 
 async def recall(store: Store, embedder: Embedder | None, plan: Plan, depth: int, watch: Stopwatch) -> Recalled:
@@ -96,7 +99,8 @@ async def by_vector(
     def search_here(store: SupportsBlockingSearch) -> tuple[Vector, Ranking]:
         vector = embed()
         with watch("vector"):
-            return vector, store.search_vectors_here(plan.scope, vector, k=depth, where=plan.where)
+            near = [store.search_vectors_here(plan.scope, vector, k=depth, where=plan.where, of=of) for of in plan.profile.indices]
+        return vector, best_of_each(near, depth)
 
     if known is None:
         return await in_thread(embed), None
@@ -105,7 +109,8 @@ async def by_vector(
     else:
         vector = await in_thread(embed)
         with watch("vector"):
-            found = await store.search_vectors(plan.scope, vector, k=depth, where=plan.where)
+            asked = (store.search_vectors(plan.scope, vector, k=depth, where=plan.where, of=of) for of in plan.profile.indices)
+            found = best_of_each(await asyncio.gather(*asked), depth)
     return vector, _near_enough(found, plan)
 
 

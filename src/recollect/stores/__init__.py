@@ -8,6 +8,7 @@ from urllib.parse import unquote
 
 from ..errors import InvalidInput, NotFound
 from ..ports import Store
+from .neo4j.address import address, is_neo4j
 from .postgres.address import MISTYPED, dsn, shown
 
 if TYPE_CHECKING:
@@ -32,7 +33,9 @@ def folder_at(url: str, *, create: bool) -> Path:
     """The folder of the store at a URL, which must be there unless it may be made."""
     folder = folder_of(url)
     if folder is None or not str(folder).strip(".") or MISTYPED.match(url):
-        raise InvalidInput(f"{shown(url)!r} names no store: give a folder, {SCHEME}FOLDER, or postgresql://USER:PASSWORD@HOST/DATABASE")
+        raise InvalidInput(
+            f"{shown(url)!r} names no store: give a folder, {SCHEME}FOLDER, postgresql://USER:PASSWORD@HOST/DATABASE, or neo4j://..."
+        )
     if not create and not (folder / "recollect.db").exists():
         raise NotFound(f"there is no store in {str(folder)!r}: make one with `recollect index PATH`, or name another with --store")
     return folder
@@ -42,6 +45,8 @@ def check_there(url: str, *, create: bool) -> None:
     """Refuse a URL that names no store, or one that is not there, as far as that is known without a server."""
     if is_postgres(url):
         dsn(url)
+    elif is_neo4j(url):
+        address(url)
     else:
         folder_at(url, create=create)
 
@@ -52,6 +57,17 @@ def open_store(url: str, options: Settings, *, create: bool = True) -> Store:
         from .postgres.store import PostgresStore
 
         return PostgresStore(url, create=create, options=options.postgres, cache=options.cache, lock_timeout_s=options.lock_timeout_s)
+    if is_neo4j(url):
+        from .neo4j.store import Neo4jStore
+
+        return Neo4jStore(
+            url,
+            create=create,
+            options=options.neo4j,
+            cache=options.cache,
+            lock_timeout_s=options.lock_timeout_s,
+            text_index=options.retrieval.search.keyword_search.index_name,
+        )
     folder = folder_at(url, create=create)
     from .sqlite.store import SqliteStore
 

@@ -10,8 +10,10 @@ from typing import TYPE_CHECKING, Any, Final
 
 from ..analysis import spans
 from ..evidence.boundaries import sentence_cuts
+from .around import way_text
 from .surroundings import context_lines
 from .terminal import INDENT, Look, Marks, clean, columns_of, count, shortened, text_lines
+from .understood import analysis_text
 
 if TYPE_CHECKING:
     from ..contracts import CandidateItem, EvidenceChunk, Explanation, RetrievalBundle, RetrievalStats, RoutePart
@@ -44,7 +46,8 @@ def bundle_text(bundle: RetrievalBundle, look: Look, wanted: Wanted) -> str:
     proof: dict[str, list[EvidenceChunk]] = {}
     for chunk in bundle.evidence:
         proof.setdefault(chunk.item_id, []).append(chunk)
-    blocks = [_source_text(place, each, proof.get(each.item_id, []), look, wanted) for place, each in enumerate(bundle.candidates, 1)]
+    blocks = [analysis_text(bundle.analysis, look)] if wanted.explain and bundle.analysis else []
+    blocks += [_source_text(place, each, proof.get(each.item_id, []), look, wanted) for place, each in enumerate(bundle.candidates, 1)]
     blocks += [_facet_text(name, counts, look) for name, counts in bundle.facets.items()]
     if wanted.debug:
         blocks.append(_stats_text(bundle.stats, look))
@@ -61,17 +64,25 @@ def _source_text(place: int, found: CandidateItem, proof: list[EvidenceChunk], l
     lines = [f"{heading}{look.strong(title)}  {look.faint(score)}"]
     notes = [at] if found.title and not whole else []
     notes += [f"id {clean(found.item_id)}"] if found.source_ref not in (None, found.item_id) else []
-    notes += [found.status] if found.status in ("superseded", "archived") else []
+    notes += [_standing(found)] if found.historical or found.status in ("superseded", "archived") else []
     if whole:
         lines += [INDENT + look.faint("  ".join(notes))] if notes else []
         lines += _whole_lines(where, found.title, proof, look, wanted)
     else:
         lines += _shown_lines("  ".join(notes), found, proof, look, wanted)
+    if found.distance:
+        lines.append(INDENT + look.faint(f"{count(found.distance, 'link')} away: {way_text(found.via, found.item_id)}"))
     if found.duplicates:
         lines.append(INDENT + look.faint(f"nearly the same: {clean(', '.join(found.duplicates))}"))
     if wanted.explain:
         lines += [INDENT + line for line in _explanation_lines(found.why, found.score, look)]
     return "\n".join(lines)
+
+
+def _standing(found: CandidateItem) -> str:
+    """That it is history, and why."""
+    label = "historical: " if found.historical else ""
+    return f"{label}{found.status if found.superseded_by is None else f'superseded by {clean(found.superseded_by)}'}"
 
 
 # Evidence.

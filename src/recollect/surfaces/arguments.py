@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import json
 import os
-from argparse import SUPPRESS, ArgumentParser, ArgumentTypeError, BooleanOptionalAction, Namespace, RawDescriptionHelpFormatter
+from argparse import SUPPRESS, ArgumentParser, BooleanOptionalAction, Namespace, RawDescriptionHelpFormatter
 from collections.abc import Sequence
-from datetime import datetime
 from functools import partial
 from pathlib import Path
 from typing import Any, NoReturn
@@ -14,6 +12,8 @@ from typing import Any, NoReturn
 from .. import __version__
 from ..errors import InvalidInput
 from . import copying, database, evaluating, verbs
+from .grammar import add_verb, json_value, time_value
+from .knowing_arguments import add_context, add_graph, add_history, add_impact, add_similar
 
 DESCRIPTION = "Find what matters in documents, code and notes: by words and by meaning, on this machine, with the reason for every result."
 
@@ -59,7 +59,7 @@ class _Parser(ArgumentParser):
 
 
 def _unusable(message: str, prog: str) -> InvalidInput:
-    hint = "; to leave a word out, put the whole query in quotes after --" if prog.endswith(" search") else ""
+    hint = "; to leave a word out, put the whole query in quotes after --" if prog.endswith((" search", " context")) else ""
     return InvalidInput(f"{message}{hint} (see `{prog} --help`)")
 
 
@@ -155,22 +155,12 @@ def parser() -> ArgumentParser:
     root.add_argument("--version", action="version", version=f"recollect {__version__}")
     _add_common(root, first=True)
     each = root.add_subparsers(dest="verb", metavar="VERB", required=True)
-    for add in (_index, _import, _search, _get, _delete, _log, _status, _doctor, _copy, _db, _schema, _eval):
+    knowledge = (add_context, add_similar, add_graph, add_impact)
+    for add in (_index, _import, _search, *knowledge, _get, _delete, _log, _status, _doctor, _copy, _db, _schema, _eval):
         add(each)
     for name, verb in each.choices.items():
         _add_common(verb, first=False, names_store=name != "copy", several=name == "copy")
     return root
-
-
-def _verb(
-    each: Any, name: str, said: str, *, opens: bool = True, writes: bool = False, model: bool = False, epilog: str | None = None
-) -> ArgumentParser:
-    described = f"{said[0].upper()}{said[1:]}."
-    verb: ArgumentParser = each.add_parser(
-        name, help=said, description=described, epilog=epilog, formatter_class=RawDescriptionHelpFormatter, allow_abbrev=False
-    )
-    verb.set_defaults(opens=opens, writes=writes, creates=False, needs_model=model)
-    return verb
 
 
 def _add_common(to: ArgumentParser, *, first: bool, names_store: bool = True, several: bool = False) -> None:
@@ -190,7 +180,7 @@ def _add_common(to: ArgumentParser, *, first: bool, names_store: bool = True, se
 
 
 def _index(each: Any) -> None:
-    verb = _verb(each, "index", "take in files and folders; only what changed is read again", writes=True, model=True)
+    verb = add_verb(each, "index", "take in files and folders; only what changed is read again", writes=True, model=True)
     verb.add_argument("paths", metavar="PATH", nargs="*", help="a file or folder; '-' takes one text from stdin, under --id")
     verb.add_argument("--base", metavar="DIR", type=Path, help="the folder that paths are kept relative to (default: the store's parent)")
     verb.add_argument(
@@ -203,16 +193,17 @@ def _index(each: Any) -> None:
 
 
 def _import(each: Any) -> None:
-    verb = _verb(each, "import", "take in records: JSON Lines, an object with at least a text on each", writes=True, model=True)
+    verb = add_verb(each, "import", "take in records: JSON Lines, an object with at least a text on each", writes=True, model=True)
     verb.add_argument("files", metavar="FILE", nargs="+", help="a .jsonl file; '-' is stdin")
+    verb.add_argument("--graph", action="store_true", help="the lines are of a graph: entities, edges, or what documents say of entities")
     verb.set_defaults(run=verbs.import_records, creates=True)
 
 
 def _search(each: Any) -> None:
-    verb = _verb(each, "search", "find the items that answer a question", model=True, epilog=SEARCH_EPILOG)
+    verb = add_verb(each, "search", "find the items that answer a question", model=True, epilog=SEARCH_EPILOG)
     verb.add_argument("query", metavar="QUERY", nargs="+", help="what to look for")
     verb.add_argument("--k", "-k", metavar="N", type=int, help="how many results (default: 10)")
-    verb.add_argument("--where", metavar="JSON", type=_json, help="only items that pass this filter")
+    verb.add_argument("--where", metavar="JSON", type=json_value, help="only items that pass this filter")
     verb.add_argument("--mode", help='how words are read: web ("phrases", -not, OR), any, plain, phrase or strict (default: web)')
     verb.add_argument("--profile", help="the kind of material: documents, code, code-rrf, graph or memory (default: documents)")
     verb.add_argument("--min-score", metavar="X", type=float, help="leave out results below this score")
@@ -222,9 +213,10 @@ def _search(each: Any) -> None:
     verb.add_argument("--normalize", help="how scores are made comparable for a linear blend")
     verb.add_argument("--rrf-k", metavar="N", type=int, help="the constant of reciprocal rank fusion (default: 10)")
     verb.add_argument("--deadline", metavar="SECONDS", type=float, help="give up when there is no answer by then")
-    verb.add_argument("--explain", action="store_true", help="show what each route gave to each score")
+    verb.add_argument("--explain", action="store_true", help="show what each route gave to each score, and how the question was read")
     verb.add_argument("--debug", action="store_true", help="show timings, counts and parameters")
     _add_places(verb.add_argument_group("where to look"))
+    add_history(verb.add_argument_group("graph and time"))
     _add_evidence(verb.add_argument_group("evidence"))
     verb.set_defaults(run=verbs.search)
 
@@ -260,41 +252,41 @@ def _add_evidence(group: Any) -> None:
 
 
 def _get(each: Any) -> None:
-    verb = _verb(each, "get", "show one item whole, or some lines of it")
+    verb = add_verb(each, "get", "show one item whole, or some lines of it")
     verb.add_argument("id", metavar="ID", help="an id; or a place: src/a.py:10-40, src/a.py:10, src/a.py#Store.write")
     verb.set_defaults(run=verbs.get)
 
 
 def _delete(each: Any) -> None:
-    verb = _verb(each, "delete", "remove items and everything made from them", writes=True)
+    verb = add_verb(each, "delete", "remove items and everything made from them", writes=True)
     verb.add_argument("ids", metavar="ID", nargs="*")
-    verb.add_argument("--where", metavar="JSON", type=_json, help="remove what passes this filter; needs --yes")
+    verb.add_argument("--where", metavar="JSON", type=json_value, help="remove what passes this filter; needs --yes")
     verb.add_argument("--all", action="store_true", help="remove everything in the scope; needs --yes")
     verb.add_argument("--yes", action="store_true", help="do it; without this, only how many items it would be is told")
     verb.set_defaults(run=verbs.delete)
 
 
 def _log(each: Any) -> None:
-    verb = _verb(each, "log", "show the last searches, where they are logged")
+    verb = add_verb(each, "log", "show the last searches, where they are logged")
     verb.add_argument("--k", "-k", metavar="N", type=int, default=20, help="how many (default: 20)")
-    verb.add_argument("--since", metavar="DATE", type=_time, help="none before this: 2024, 2024-05-17 or 2024-05-17T12:30:00Z")
+    verb.add_argument("--since", metavar="DATE", type=time_value, help="none before this: 2024, 2024-05-17 or 2024-05-17T12:30:00Z")
     verb.set_defaults(run=verbs.log)
 
 
 def _status(each: Any) -> None:
-    verb = _verb(each, "status", "show how the store stands")
+    verb = add_verb(each, "status", "show how the store stands")
     verb.set_defaults(run=verbs.status)
 
 
 def _doctor(each: Any) -> None:
-    verb = _verb(each, "doctor", "look the store over for damage")
+    verb = add_verb(each, "doctor", "look the store over for damage")
     verb.add_argument("--repair", action="store_true", help="mend what can be mended")
     verb.set_defaults(run=verbs.doctor)
 
 
 def _copy(each: Any) -> None:
     # It opens two stores.
-    verb = _verb(each, "copy", "copy a store into another, and check that they are the same", opens=False, writes=True)
+    verb = add_verb(each, "copy", "copy a store into another, and check that they are the same", opens=False, writes=True)
     verb.add_argument("source", metavar="FROM", help="the folder or URL of the store to copy")
     verb.add_argument("target", metavar="TO", help="the folder or URL to copy it into; it is made if it is not there")
     verb.add_argument("--mirror", action="store_true", help="remove from the copied scopes of TO what FROM has not")
@@ -302,9 +294,9 @@ def _copy(each: Any) -> None:
 
 
 def _db(each: Any) -> None:
-    verb = _verb(each, "db", "administer a store on Postgres: its tables, who may use them, and their parts", opens=False)
+    verb = add_verb(each, "db", "administer a store on Postgres: its tables, who may use them, and their parts", opens=False)
     actions = verb.add_subparsers(dest="action", metavar="ACTION", required=True)
-    action = partial(_verb, actions, opens=False, writes=True)
+    action = partial(add_verb, actions, opens=False, writes=True)
     action("migrate", "make the tables, or bring those of an older version up to date").set_defaults(run=database.migrate)
     grant = action("grant", "let a role use some scopes, or every one, beside those it has")
     grant.add_argument("role", metavar="ROLE")
@@ -323,14 +315,14 @@ def _db(each: Any) -> None:
 
 
 def _schema(each: Any) -> None:
-    verb = _verb(each, "schema", "show what a search takes and gives, as JSON Schema", opens=False)
+    verb = add_verb(each, "schema", "show what a search takes and gives, as JSON Schema", opens=False)
     verb.add_argument("name", metavar="NAME", nargs="?", help="one contract, such as RetrievalPrefs (default: all of them, by name)")
     verb.set_defaults(run=verbs.schema)
 
 
 def _eval(each: Any) -> None:
     # It opens stores of its own.
-    verb = _verb(each, "eval", "measure how well questions with known answers are answered", opens=False, model=True, epilog=EVAL_EPILOG)
+    verb = add_verb(each, "eval", "measure how well questions with known answers are answered", opens=False, model=True, epilog=EVAL_EPILOG)
     verb.add_argument("dataset", metavar="DATASET", help="a folder with corpus.jsonl, queries.jsonl and qrels.tsv, or a .csv of questions")
     verb.add_argument("--split", metavar="NAME", help="which judgments of the folder: qrels/NAME.tsv (default: qrels.tsv or test)")
     verb.add_argument("--half", help="only the questions of one half, train or test: tune on the one, judge on the other")
@@ -339,7 +331,7 @@ def _eval(each: Any) -> None:
     verb.add_argument("--k", "-k", metavar="N", type=int, help="how many results to look at (default: 100)")
     verb.add_argument("--mode", help="how words are read: any, web, plain, phrase or strict (default: any)")
     verb.add_argument("--profile", help="the kind of material (default: by the settings, or what most documents are)")
-    verb.add_argument("--weights", metavar="JSON", type=_json, help="how much each route counts, in place of the profile's weights")
+    verb.add_argument("--weights", metavar="JSON", type=json_value, help="how much each route counts, in place of the profile's weights")
     verb.add_argument("--blend", help="how rankings become one: rrf or linear")
     verb.add_argument("--normalize", help="how scores are made comparable for a linear blend")
     verb.add_argument("--rrf-k", metavar="N", type=int, help="the constant of reciprocal rank fusion")
@@ -348,21 +340,3 @@ def _eval(each: Any) -> None:
     verb.add_argument("--worst", metavar="N", type=int, help="show the questions that went worst, and why")
     verb.add_argument("--compare", metavar=("A.yaml", "B.yaml"), nargs=2, type=Path, help="run two settings files, and test the difference")
     verb.set_defaults(run=evaluating.evaluate)
-
-
-def _time(text: str) -> datetime:
-    from ..filters import period
-
-    try:
-        return period(text)[0]
-    except (ValueError, OverflowError):
-        raise ArgumentTypeError(f"{text!r} is no time: write it as 2024, 2024-05-17 or 2024-05-17T12:30:00Z") from None
-
-
-def _json(text: str) -> Any:
-    try:
-        return json.loads(text)
-    except json.JSONDecodeError as error:
-        raise ArgumentTypeError(f"not JSON at line {error.lineno}, column {error.colno}: {error.msg.lower()}") from None
-    except (ValueError, RecursionError) as error:
-        raise ArgumentTypeError(f"not usable JSON: {error}") from None

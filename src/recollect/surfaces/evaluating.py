@@ -155,11 +155,11 @@ def _check_replaceable(file: Path, dataset: Path) -> None:
 
 
 def _files_of(dataset: Path) -> list[Path]:
-    from ..evaluate.datasets import CORPUS, EVIDENCE, HAYSTACKS, QRELS, QUERIES
+    from ..evaluate.datasets import CORPUS, EVIDENCE, GRAPH, HAYSTACKS, QRELS, QUERIES
 
     if not dataset.is_dir():
         return [dataset]
-    files = [dataset / name for name in (CORPUS, QUERIES, QRELS, EVIDENCE, HAYSTACKS)]
+    files = [dataset / name for name in (CORPUS, QUERIES, QRELS, EVIDENCE, HAYSTACKS, GRAPH)]
     return [file for file in (*files, *(dataset / "qrels").glob("*.tsv")) if file.is_file()]
 
 

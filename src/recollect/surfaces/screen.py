@@ -54,6 +54,10 @@ class Screen:
             raise OutputLost("it is closed", by_reader=False)
         self._send(self.out, text + "\n")
 
+    def show_raw(self, text: str) -> None:
+        """A result that goes into something else as it is; only a terminal is spared what it would obey."""
+        self.show(clean(text, lines=True) if _is_terminal(self.out) else text)
+
     def flush(self) -> None:
         """Bring out what others wrote."""
         if self.out is not None:

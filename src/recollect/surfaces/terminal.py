@@ -157,6 +157,7 @@ def status_text(status: StoreStatus, look: Look) -> str:
         ("scope", f"{status.scope} (of {count(status.scopes, 'scope')})"),
         ("items", str(status.items)),
         ("chunks", str(status.chunks)),
+        ("entities", str(status.entities)),
         ("links", str(status.edges)),
         ("model", f"{space.model}, {space.dim} dimensions" if space else "none: found by words alone"),
         ("vectors", status.vector_index),
@@ -245,14 +246,20 @@ def copied_text(report: CopyReport) -> str:
     for each in report.scopes:
         counts = {"new": each.added, "changed": each.changed, "removed": each.removed, "unchanged": each.unchanged}
         done = ", ".join(f"{number} {what}" for what, number in counts.items() if number)
-        held = f"{count(each.items, 'item')}, {count(each.chunks, 'chunk')}, {count(each.edges, 'link')}"
+        held = f"{count(each.items, 'item')}, {count(each.chunks, 'chunk')}, {_entities(each.entities)}{count(each.edges, 'link')}"
         lines.append(f"{clean(each.scope)}: {done}; {held}, digest {each.digest}")
     return "\n".join([*lines, f"copied and checked {count(len(report.scopes), 'scope')} in {duration(report.seconds)}"])
 
 
+def _entities(number: int) -> str:
+    """Told where there are any."""
+    return "" if not number else "1 entity, " if number == 1 else f"{number} entities, "
+
+
 def count(number: int, noun: str) -> str:
-    """A number of things: `1 file`, `2 files`."""
-    return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
+    """A number of things: `1 file`, `2 files`, `2 entities`."""
+    several = f"{noun[:-1]}ies" if noun.endswith("ty") else f"{noun}s"
+    return f"{number} {noun if number == 1 else several}"
 
 
 def duration(seconds: float) -> str:

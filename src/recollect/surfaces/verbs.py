@@ -5,12 +5,12 @@ from __future__ import annotations
 import json
 import sys
 from argparse import Namespace
-from collections.abc import Mapping
-from contextlib import ExitStack
+from collections.abc import Iterator, Mapping
+from contextlib import ExitStack, contextmanager
 from dataclasses import asdict, fields
 from pathlib import Path
 from time import perf_counter
-from typing import TYPE_CHECKING, Any, BinaryIO, Final
+from typing import TYPE_CHECKING, Any, BinaryIO, Final, TypeVar
 
 from ..errors import DeadlineExceeded, InvalidInput, NotFound
 from . import terminal
@@ -18,6 +18,7 @@ from .screen import Screen
 
 if TYPE_CHECKING:
     from ..contracts import RetrievalBundle
+    from ..ingest.graph import GraphReport
     from ..ingest.report import IndexReport
     from ..library import Library
     from ..model import Item, Retrieval
@@ -41,6 +42,9 @@ OPTIONS: Final = {
     "file_patterns": "--file",
     "folders": "--folder",
     "router": "--router",
+    "as_of": "--as-of",
+    "include_history": "--history",
+    "max_distance": "--hops",
 }
 """What the command calls some of a search's arguments."""
 
@@ -80,7 +84,7 @@ def _verdict(report: IndexReport, paths: list[str], screen: Screen) -> int:
     return BAD_INPUT if report.problems or files else WORKED
 
 
-def _tell_problems(report: IndexReport, screen: Screen) -> None:
+def _tell_problems(report: IndexReport | GraphReport, screen: Screen) -> None:
     for problem in report.problems:
         screen.say(f"{problem.ref}: {problem.reason}")
 
@@ -95,6 +99,8 @@ def _finished(screen: Screen, value: Mapping[str, Any], lines: list[str], code: 
 
 async def import_records(library: Library, args: Namespace, screen: Screen) -> int:
     """Take in JSON Lines. What is wrong with a line is told by file, line and column."""
+    if args.graph:
+        return await _import_graph(library, args, screen)
     from ..ingest.report import IndexReport
 
     total = IndexReport()
@@ -109,7 +115,25 @@ async def import_records(library: Library, args: Namespace, screen: Screen) -> i
     return _finished(screen, asdict(total), [terminal.report_text(total, done="imported", noun="record")], code)
 
 
-def _sum(first: IndexReport, second: IndexReport) -> IndexReport:
+async def _import_graph(library: Library, args: Namespace, screen: Screen) -> int:
+    """Take in the JSON Lines of a graph."""
+    from ..ingest.graph import GraphReport
+
+    total = GraphReport()
+    with ExitStack() as opened:
+        for name, lines in [(name, opened.enter_context(_open_input(name))) for name in args.files]:
+            total = _sum(total, await library.import_graph(lines, name="stdin" if name == STDIN else name))
+    _tell_problems(total, screen)
+    said = (
+        f"{terminal.count(total.entities, 'new entity')} and {terminal.count(total.edges, 'edge')} of {terminal.count(total.items, 'item')}"
+    )
+    return _finished(screen, asdict(total), [f"imported {said} in {total.seconds:.1f} s"], BAD_INPUT if total.problems else WORKED)
+
+
+R = TypeVar("R", "IndexReport", "GraphReport")
+
+
+def _sum(first: R, second: R) -> R:
     return type(first)(**{each.name: getattr(first, each.name) + getattr(second, each.name) for each in fields(first)})
 
 
@@ -142,14 +166,12 @@ async def search(library: Library, args: Namespace, screen: Screen) -> int:
     from ..analysis import query_terms
     from .answers import Wanted, bundle_text
     from .surroundings import routing_text
+    from .understood import analysis_notes
 
     query = " ".join(args.query)
     begin = perf_counter()
-    try:
+    with by_options(OPTIONS):
         bundle = await _asked(library, query, args)
-    except InvalidInput as error:
-        path, space, rest = str(error).partition(" ")
-        raise InvalidInput(f"{OPTIONS.get(path, path)}{space}{rest}") from None
     took_ms = (perf_counter() - begin) * 1000
     wanted = Wanted(query_terms(query), full=args.full, explain=args.explain, debug=args.debug)
     if screen.as_json:
@@ -157,13 +179,24 @@ async def search(library: Library, args: Namespace, screen: Screen) -> int:
         screen.show_json({"query": query} | bundle.model_dump(mode="json", exclude=None if args.debug else {"stats"}))
     elif text := bundle_text(bundle, screen.look, wanted):
         screen.show(text)
-    if said := routing_text(bundle.routing):
-        screen.note(said)
+    for said in (routing_text(bundle.routing), *analysis_notes(None if args.explain else bundle.analysis)):
+        if said:
+            screen.note(said)
     if not bundle.candidates:
         screen.note(f"nothing was found for {query!r}")
         return NOTHING_FOUND
     screen.note_if_watched(f"{terminal.count(len(bundle.candidates), 'result')} in {took_ms:.0f} ms")
     return WORKED
+
+
+@contextmanager
+def by_options(names: Mapping[str, str]) -> Iterator[None]:
+    """Tell what is wrong by the option that says it, where the library begins with its own name for it."""
+    try:
+        yield
+    except InvalidInput as error:
+        name, space, rest = str(error).partition(" ")
+        raise InvalidInput(f"{names.get(name, name)}{space}{rest}") from None
 
 
 async def _asked(library: Library, query: str, args: Namespace) -> RetrievalBundle:
@@ -198,6 +231,9 @@ async def _asked(library: Library, query: str, args: Namespace) -> RetrievalBund
             blend=args.blend,
             normalize=args.normalize,
             rrf_k=args.rrf_k,
+            include_history=args.history,
+            as_of=args.as_of,
+            max_distance=args.hops,
         )
     except DeadlineExceeded:
         raise DeadlineExceeded(f"there was no answer within {args.deadline:g} s: give --deadline more time") from None
@@ -205,7 +241,7 @@ async def _asked(library: Library, query: str, args: Namespace) -> RetrievalBund
 
 async def schema(_: Settings, args: Namespace, screen: Screen) -> int:
     """Show what a search takes and gives, as JSON Schema."""
-    from ..prefs import json_schemas
+    from ..schemas import json_schemas
 
     schemas = json_schemas()
     if args.name is not None and args.name not in schemas:

@@ -1,19 +1,43 @@
 """Reads the structure of texts: programs by the grammars of their languages, Markdown by its lines."""
 
+from dataclasses import replace
+from itertools import islice
+
 from ..model import Item
-from ..outline import Outline
+from ..outline import REFERENCES, Alias, Link, Outline
+from . import ids
+from .blocks import LONGEST_TITLE
 from .markdown import markdown_outline
+from .relations import SUCCESSION, links_in, said_in
 from .structure import Block, Structure, canonical, outline, structure
 
 __all__ = ["Block", "Structure", "outline", "outline_of", "structure", "structure_of"]
 
 
 def outline_of(item: Item) -> Outline | None:
-    """The outline of an item; None where it has no structure that is known."""
+    """The outline of an item; None where nothing is known of its structure, nor that it is linked to others."""
+    names = ids.names_of(item)
     if item.format == "markdown":
-        return markdown_outline(item.text)
-    found = structure_of(item)
-    return found.outline if found else None
+        found = markdown_outline(item.text)
+    else:
+        known = structure_of(item)
+        found = known.outline if known else Outline(language="")
+        found = replace(found, links=_mentioned(item.text))
+    links = [*links_in(item.metadata, names), *found.links]
+    if item.format == "markdown" and item.kind == "decision" and not SUCCESSION & item.metadata.keys():
+        links[:0] = said_in(item.text).links
+    aliases = dict.fromkeys((*map(Alias, names), *found.aliases))
+    if item.format == "markdown" and item.title and all(item.title != each.name for each in found.definitions if each.parent is None):
+        aliases[Alias(item.title[:LONGEST_TITLE])] = None
+    if not (found.language or links or aliases):
+        return None
+    return replace(found, links=tuple(dict.fromkeys(links)), aliases=tuple(aliases))
+
+
+def _mentioned(text: str) -> tuple[Link, ...]:
+    """The ids of known kinds in a text that is no document."""
+    found = {name: written for _, written, name in ids.mentioned(text) if ids.is_known(name)}
+    return tuple(Link(REFERENCES, written) for written in islice(found.values(), ids.MOST_IDS))
 
 
 def structure_of(item: Item) -> Structure | None:

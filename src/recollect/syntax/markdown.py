@@ -1,4 +1,4 @@
-"""The outline of a document: its sections, and the files and names that it mentions."""
+"""The outline of a document: its sections, what it links to, and the files and names that it mentions."""
 
 from __future__ import annotations
 
@@ -9,8 +9,11 @@ from typing import Final
 from urllib.parse import unquote
 
 from ..cancellation import stoppable
-from ..outline import Definition, Outline, Use
+from ..outline import REFERENCES, Alias, Definition, Link, Outline, Use
+from . import ids
 from .blocks import Heading, outline
+from .blocks import Outline as Blocks
+from .relations import WIKI
 from .source import Source
 
 JOINT: Final = " > "
@@ -31,12 +34,46 @@ def markdown_outline(text: str) -> Outline:
     source = Source(text)
     found = outline(source.text, source.lines)
     sections = list(_sections(source, found.headings))
+    spans = [(code.start(), code.end()) for code in stoppable(CODE.finditer(source.text))]
     uses = {
         Use(name, receiver, _within(sections, offset)): None
-        for offset, name, receiver in stoppable(_mentions(source.text))
+        for offset, name, receiver in stoppable(_mentions(source.text, spans))
         if not found.is_fenced(offset)
     }
-    return Outline(language="markdown", definitions=tuple(sections), uses=tuple(uses))
+    named = ((each, ids.at_the_beginning(each.name)) for each in sections)
+    return Outline(
+        language="markdown",
+        definitions=tuple(sections),
+        uses=tuple(uses),
+        links=tuple(_links(source.text, found, spans)),
+        aliases=tuple(dict.fromkeys(Alias(name, each.qualified) for each, name in named if name)),
+    )
+
+
+def _links(text: str, found: Blocks, spans: list[tuple[int, int]]) -> Iterator[Link]:
+    """What the text links to, each once: links, pages in double brackets, and ids. What is in code or in front matter is none of these,
+    but an id is one in backticks, too."""
+    links: list[tuple[int, Link]] = []
+    for each in stoppable(LINK.finditer(text)):
+        written = each[1] or each[2]
+        if not ELSEWHERE.match(written) and not _inside(spans, each.start()):
+            links.append((each.start(), Link(REFERENCES, unquote(written), "path")))
+    links += [
+        (each.start(), Link(REFERENCES, each[1].strip()))
+        for each in stoppable(WIKI.finditer(text))
+        if each[1].strip() and not _inside(spans, each.start())
+    ]
+    seen: set[str] = set()
+    for offset, written, name in stoppable(ids.mentioned(text)):
+        if name not in seen and len(seen) < ids.MOST_IDS and offset >= found.front and not found.is_fenced(offset):
+            seen.add(name)
+            links.append((offset, Link(REFERENCES, written)))
+    yield from dict.fromkeys(link for offset, link in sorted(links) if offset >= found.front and not found.is_fenced(offset))
+
+
+def _inside(spans: list[tuple[int, int]], offset: int) -> bool:
+    at = bisect_right(spans, offset, key=lambda span: span[0]) - 1
+    return at >= 0 and offset < spans[at][1]
 
 
 def _sections(source: Source, headings: list[Heading]) -> Iterator[Definition]:
@@ -70,16 +107,11 @@ def _within(sections: list[Definition], offset: int) -> str:
     return sections[at - 1].qualified if at else ""
 
 
-def _mentions(text: str) -> Iterator[tuple[int, str, str]]:
+def _mentions(text: str, spans: list[tuple[int, int]]) -> Iterator[tuple[int, str, str]]:
     """What may be a file or a name: where it stands, and what it is taken of."""
-    mentions = [(found.start(), found[2].strip(), False) for found in CODE.finditer(text)]
-    mentions += [(found.start(), found[1] or found[2], True) for found in LINK.finditer(text)]
-    for offset, written, is_link in sorted(mentions):
-        if is_link:
-            target = unquote(re.split(r"[#?]", written, maxsplit=1)[0])
-            if target and not ELSEWHERE.match(written):
-                yield offset, target, ""
-        elif ("/" in written and PATH.fullmatch(written)) or FILE_NAME.fullmatch(written):
-            yield offset, written, ""
+    for start, end in spans:
+        written = text[start:end].strip("`").strip()
+        if ("/" in written and PATH.fullmatch(written)) or FILE_NAME.fullmatch(written):
+            yield start, written, ""
         elif found := NAME.fullmatch(written):
-            yield offset, found[2], found[1] or ""
+            yield start, found[2], found[1] or ""

@@ -13,7 +13,7 @@ from typing import Any, Protocol, TypeVar
 import numpy as np
 
 from ..filters import Filter
-from ..model import Anchors, Batch, Chunk, Edge, Entry, Item, Passages, Ranking, Space, Vector, Written, digest
+from ..model import Anchors, Batch, Chunk, Edge, Entity, Entry, Item, Passages, Ranking, Space, Vector, Written, digest
 from ..outline import Definition, Outline
 from ..ports import Store
 
@@ -144,10 +144,12 @@ async def write(
     edges: Sequence[Edge] = (),
     delete: Sequence[str] = (),
     relink: Sequence[str] = (),
+    entities: Sequence[Entity] = (),
+    forget: Sequence[str] = (),
     scope: str = SCOPE,
     space: Space | None = SPACE,
 ) -> Written:
-    return await store.write(scope, Batch(entries, edges, delete, relink), space=space)
+    return await store.write(scope, Batch(entries, edges, delete, relink, entities, forget), space=space)
 
 
 async def scanned(store: Store, where: Filter | None = None, scope: str = SCOPE) -> list[str]:

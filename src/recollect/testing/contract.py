@@ -1,6 +1,8 @@
 """Every law of a store, to be imported into a test module that has an `open_store` fixture."""
 
 from .caching import *
+from .changing import *
+from .entities import *
 from .filtering import *
 from .isolation import *
 from .listing import *

@@ -8,7 +8,8 @@ import pytest
 
 from ..errors import InvalidInput
 from ..filters import parse
-from ..model import Edge, Entry, Space
+from ..model import Edge, Entity, Entry, Space
+from ..naming import keys_of
 from ..ports import Store
 from ..textquery import Phrase, Prefix, Term
 from .cases import OTHER, SCOPE, SPACE, WHEN, direction, entry, ids, item, law, plain, scanned, shown, write
@@ -32,6 +33,7 @@ async def _fill(store: Store) -> None:
         contents = {each.item.id: each.item.content_hash for each in _entries(scope, mark)}
         await store.cache(scope, "recipe", {name: (content, mark.encode()) for name, content in contents.items()}, at=WHEN)
         await store.cached(scope, "recipe", contents)
+        await write(store, entities=[Entity("e", "thing", mark, ("shared",))], edges=[Edge("b", mark, "e")], scope=scope)
 
 
 async def _view(store: Store, scope: str) -> list[Any]:
@@ -50,8 +52,13 @@ async def _view(store: Store, scope: str) -> list[Any]:
         await store.fields(scope),
         await store.facets(scope, ["tag", "kind", "mine", "theirs"]),
         await store.walk(scope, ["a"], hops=9, fan_out=9),
+        await store.links(scope, ["a", "b", "c", "e"], fan_out=9),
+        [entity async for entity in store.entities(scope)],
+        await store.entities_of(scope, ["e"]),
+        await store.entities_named(scope, [key for name in ("shared", "mine", "theirs") for key in keys_of(name)], limit=99),
+        await store.change(scope),
         await store.without_passages(scope, Space("nobody", 3, "none"), 99),
-        (status.items, status.chunks, status.edges, status.pending, status.cache),
+        (status.items, status.chunks, status.edges, status.entities, status.pending, status.cache),
     ]
 
 
@@ -69,10 +76,13 @@ async def test_a_scope_sees_its_own_alone(store: Store) -> None:
     assert (await store.search_vectors(SCOPE, direction("shared theirs"), k=9))[0].score < 0.95
     assert await store.fields(SCOPE) == {"mine": frozenset({"number"}), "tag": frozenset({"text"})}
     assert await store.facets(SCOPE, ["tag", "kind"]) == {"tag": {"mine": 2}, "kind": {"document": 1, "mine": 1}}
-    assert [visit.id for visit in await store.walk(SCOPE, ["a"], hops=5, fan_out=9)] == ["a", "b"]
+    assert [visit.id for visit in await store.walk(SCOPE, ["a"], hops=5, fan_out=9)] == ["a", "b", "e"]
+    assert await store.links(SCOPE, ["b", "e"], fan_out=9, types=["theirs", "CITES"]) == {}
+    assert await store.entities_named(SCOPE, keys_of("theirs"), limit=9) == []
+    assert [entity.name for entity in await store.entities_named(SCOPE, keys_of("shared"), limit=9)] == ["mine"]
     assert await store.walk(SCOPE, ["c"], hops=5, fan_out=9) == []
     status = await store.status(SCOPE)
-    assert (status.scope, status.scopes, status.items, status.chunks, status.edges) == (SCOPE, 2, 2, 3, 1)
+    assert (status.scope, status.scopes, status.items, status.chunks, status.edges, status.entities) == (SCOPE, 2, 2, 3, 2, 1)
 
 
 @law
@@ -143,7 +153,9 @@ async def test_looking_at_an_unknown_scope_finds_nothing_and_makes_nothing(store
     assert await scanned(store, where, scope=UNKNOWN) == []
     assert await store.search_text(UNKNOWN, Term("shared"), k=9) == ()
     assert await store.search_vectors(UNKNOWN, direction("shared mine"), k=9, where=where) == ()
-    assert await store.walk(UNKNOWN, ["a"], hops=2, fan_out=9) == []
+    assert await store.walk(UNKNOWN, ["a", "e"], hops=2, fan_out=9) == []
+    assert await store.links(UNKNOWN, ["a", "e"], fan_out=9) == {}
+    assert [entity async for entity in store.entities(UNKNOWN)] == await store.entities_of(UNKNOWN, ["e"]) == []
     assert await store.facets(UNKNOWN, ["tag"]) == {"tag": {}}
     assert (await store.status(UNKNOWN)).items == 0
     assert await store.drop(UNKNOWN) == 0

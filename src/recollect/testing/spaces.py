@@ -217,3 +217,32 @@ async def test_passages_are_those_of_the_content_that_is_asked_for(store: Store)
     assert await store.passages_of(SCOPE, ["a"], contents=contents) == {}
     assert set(await store.passages_of(SCOPE, ["a"], contents={"a": second.item.content_hash})) == {"a"}
     assert await store.passages_of(SCOPE, ["a"], space=NEXT_SPACE) == {}
+
+
+@law
+async def test_whole_items_move_with_their_passages(open_store: OpenStore) -> None:
+    """Whether somebody asked for them before or not; and those beside are not searched."""
+
+    def parts(*names: str) -> Passages:
+        return passages("a text", [direction(name, NEXT_SPACE) for name in names])
+
+    mean = direction("x", NEXT_SPACE) + direction("y", NEXT_SPACE)
+    async with opened(open_store) as store:
+        for scope in (SCOPE, OTHER):
+            await write(store, entry("a", "a text", direction("a"), direction("b"), scope=scope), entry("b", "b", scope=scope), scope=scope)
+            await write(store, plain("blank", "  ", scope=scope), scope=scope)
+        before = await store.search_vectors(SCOPE, direction("a") + direction("b"), k=9, of="items")
+        assert ids(before) == ["a", "b"]
+        for scope in (SCOPE, OTHER):
+            await store.add_passages(scope, NEXT_SPACE, {"a": parts("p", "q"), "b": parts("z"), "gone": parts("x")})
+            await store.add_passages(scope, NEXT_SPACE, {"a": parts("x", "y")})
+        assert await store.search_vectors(SCOPE, direction("a") + direction("b"), k=9, of="items") == before
+        await store.use_space(NEXT_SPACE)
+        found = [await store.search_vectors(scope, mean, k=9, of="items") for scope in (SCOPE, OTHER)]
+        assert found[0] == found[1]
+        assert [hit.id for hit in found[0]] == ["a", "b"]
+        assert found[0][0].score == pytest.approx(1.0, abs=1e-3)
+        with pytest.raises(InvalidInput):
+            await store.search_vectors(SCOPE, direction("a"), k=1, of="items")
+    async with opened(open_store) as store:
+        assert await store.search_vectors(SCOPE, mean, k=9, of="items") == found[0]

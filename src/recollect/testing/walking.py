@@ -1,15 +1,17 @@
-"""Graph walks are bounded by hops and by fan-out, and are the same on every store."""
+"""Graph walks, and the links they follow, are bounded by hops and by fan-out, and are the same on every store."""
 
 from __future__ import annotations
 
+import random
 from collections.abc import Sequence
 
 import pytest
 
 from ..errors import InvalidInput
-from ..model import Edge
+from ..model import MENTIONS, Direction, Edge, Entity, node_of
 from ..ports import Store
-from .cases import SCOPE, law, plain, write
+from ..stores.reference import ReferenceStore
+from .cases import SCOPE, law, outlined, plain, write
 
 
 async def _graph(store: Store, *edges: Edge, absent: Sequence[str] = ()) -> None:
@@ -18,10 +20,11 @@ async def _graph(store: Store, *edges: Edge, absent: Sequence[str] = ()) -> None
 
 
 async def _reached(
-    store: Store, *starts: str, hops: int = 9, fan_out: int = 9, types: Sequence[str] | None = None
+    store: Store, *starts: str, hops: int = 9, fan_out: int = 9, types: Sequence[str] | None = None, direction: Direction = "both"
 ) -> list[tuple[str, int]]:
     """What a walk reaches, and how far it is."""
-    return [(visit.id, visit.hops) for visit in await store.walk(SCOPE, starts, hops=hops, fan_out=fan_out, types=types)]
+    visits = await store.walk(SCOPE, starts, hops=hops, fan_out=fan_out, types=types, direction=direction)
+    return [(visit.id, visit.hops) for visit in visits]
 
 
 @law
@@ -137,3 +140,109 @@ async def test_starts_that_are_not_there_are_left_out(store: Store) -> None:
     await _graph(store, Edge("a", "X", "b"))
     assert await _reached(store, "missing", "b") == [("b", 0), ("a", 1)]
     assert await _reached(store) == []
+
+
+@law
+async def test_a_walk_follows_edges_in_the_direction_asked_for(store: Store) -> None:
+    await _graph(store, Edge("a", "X", "b"), Edge("b", "X", "c"), Edge("d", "X", "b", 2.0), Edge("e", "X", "a"))
+    assert await _reached(store, "b", direction="out") == [("b", 0), ("c", 1)]
+    assert await _reached(store, "b", direction="in") == [("b", 0), ("a", 1), ("d", 1), ("e", 2)]
+    assert await _reached(store, "b", direction="in", fan_out=1) == [("b", 0), ("d", 1)]
+    assert await _reached(store, "b", direction="both", hops=1) == [("b", 0), ("a", 1), ("c", 1), ("d", 1)]
+    assert await _reached(store, "b", direction="in", types=["Y"]) == [("b", 0)]
+
+
+@law
+async def test_a_walk_against_the_edges_tells_them_as_they_are(store: Store) -> None:
+    first, second = Edge("b", "USES", "a", 0.5), Edge("c", "CITES", "b")
+    await _graph(store, first, second)
+    visits = await store.walk(SCOPE, ["a"], hops=2, fan_out=9, direction="in")
+    assert [(visit.id, visit.path) for visit in visits] == [("a", ()), ("b", (first,)), ("c", (first, second))]
+
+
+@law
+async def test_entities_are_nodes(store: Store) -> None:
+    await write(
+        store,
+        plain("first", "text"),
+        plain("second", "text"),
+        entities=[Entity("person:e", "person", "E"), Entity("place:f", "place", "F")],
+        edges=[
+            Edge("first", MENTIONS, "person:e", origin="first"),
+            Edge("second", MENTIONS, "person:e", origin="second"),
+            Edge("person:e", "BORN_IN", "place:f"),
+            Edge("second", MENTIONS, "place:nowhere"),
+        ],
+    )
+    assert await _reached(store, "first") == [("first", 0), ("person:e", 1), ("place:f", 2), ("second", 2)]
+    assert await _reached(store, "place:f", direction="in") == [("place:f", 0), ("person:e", 1), ("first", 2), ("second", 2)]
+    assert await _reached(store, "place:nowhere") == []
+
+
+@law
+async def test_links_are_the_edges_that_a_walk_follows(store: Store) -> None:
+    heavy, out, back, absent = Edge("hub", "Z", "a", 2.0), Edge("hub", "A", "b"), Edge("c", "A", "hub"), Edge("hub", "B", "gone")
+    await _graph(store, heavy, out, back, absent, Edge("hub", "A", "hub"), absent=["gone"])
+    assert await store.links(SCOPE, ["hub"], fan_out=9) == {"hub": (heavy, out, back, absent)}
+    assert await store.links(SCOPE, ["hub"], fan_out=2) == {"hub": (heavy, out)}
+    assert await store.links(SCOPE, ["hub"], fan_out=9, direction="out") == {"hub": (heavy, out, absent)}
+    assert await store.links(SCOPE, ["hub", "c"], fan_out=9, direction="in") == {"hub": (back,)}
+    assert await store.links(SCOPE, ["hub"], fan_out=9, types=["A", "B", "A"]) == {"hub": (out, back, absent)}
+    assert await store.links(SCOPE, ["hub"], fan_out=9, types=[]) == await store.links(SCOPE, ["hub"], fan_out=0) == {}
+    assert await store.links(SCOPE, ["gone", "missing", "a", "gone"], fan_out=9) == {"gone": (absent,), "a": (heavy,)}
+    assert list(await store.links(SCOPE, ["c", "b", "a"], fan_out=9)) == ["c", "b", "a"]
+    assert await store.links(SCOPE, [], fan_out=9) == {}
+
+
+@law
+async def test_links_tell_all_of_an_edge(store: Store) -> None:
+    said = Edge("a", "USES", "b", 0.25, origin="a")
+    await _graph(store, said)
+    assert await store.links(SCOPE, ["a", "b"], fan_out=1) == {"a": (said,), "b": (said,)}
+
+
+@law
+async def test_fewer_links_than_none_are_refused(store: Store) -> None:
+    with pytest.raises(InvalidInput, match=r"fan-out of -1.*0 or more"):
+        await store.links(SCOPE, ["a"], fan_out=-1)
+
+
+@law
+async def test_of_a_node_with_many_edges_the_heaviest_are_given(store: Store) -> None:
+    edges = [Edge("hub", "X", f"n{at:04}", at % 7 / 7) for at in range(1_500)] + [Edge(f"m{at}", "X", "hub", 0.9) for at in range(30)]
+    await write(store, plain("hub", "text"), edges=edges)
+    (found,) = (await store.links(SCOPE, ["hub"], fan_out=40)).values()
+    assert [edge.weight for edge in found] == [0.9] * 30 + [6 / 7] * 10
+    assert [edge.target for edge in found[30:]] == [f"n{at:04}" for at in range(6, 76, 7)]
+
+
+NODES = [*"abcdefghij", "é", "😀", "z#y", node_of("a", "f"), node_of("b", "f"), "person:e", "place:é"]
+TYPES = ["USES", "CITES", MENTIONS]
+DIRECTIONS: tuple[Direction, ...] = ("both", "out", "in")
+
+
+@pytest.mark.parametrize("seed", [1, 2, 3])
+@law
+async def test_links_and_walks_over_any_graph_are_those_of_the_reference(store: Store, seed: int) -> None:
+    chance, reference = random.Random(seed), ReferenceStore()
+    entries = [outlined("a", "f"), outlined("b", "f", "g"), *(plain(name, "text") for name in NODES[2:10] if chance.random() < 0.8)]
+    entities = [Entity(name, "thing", name) for name in NODES[-5:] if chance.random() < 0.8]
+    edges = [
+        Edge(chance.choice(NODES), chance.choice(TYPES), chance.choice(NODES), chance.choice([0.0, 0.5, 0.5, 1.0, -1.0]))
+        for _ in range(chance.choice([20, 60]))
+    ]
+    for one in (store, reference):
+        await write(one, *entries, entities=entities, edges=edges)
+    for _ in range(20):
+        starts, fan_out = chance.choices([*NODES, "missing"], k=chance.randint(0, 4)), chance.choice([0, 1, 2, 5, 2**70])
+        types = chance.choice([None, None, ["CITES"], ["USES", "NONE"], []])
+        for direction in DIRECTIONS:
+            found, expected = [
+                await one.links(SCOPE, starts, fan_out=fan_out, types=types, direction=direction) for one in (store, reference)
+            ]
+            assert (found, list(found)) == (expected, list(expected))
+            hops = chance.choice([0, 1, 2, 4, 2**70])
+            visits, wanted = [
+                await one.walk(SCOPE, starts, hops=hops, fan_out=fan_out, types=types, direction=direction) for one in (store, reference)
+            ]
+            assert visits == wanted

@@ -7,10 +7,11 @@ from typing import Final
 
 from ..analysis import terms
 from ..errors import InvalidInput
-from ..filters import field_named
+from ..filters import And, Compare, Field, Filter, Not, OneOf, Or, field_named
 from ..filters import parse as parse_filter
+from ..model import HISTORY
 from ..plan import Plan
-from ..prefs import RetrievalPrefs
+from ..prefs import GraphPrefs, RetrievalPrefs
 from ..profiles import TEXT, VECTOR, Profile, adjusted
 from ..routing import NameQuery
 from ..shapes import MAX_QUERY_CHARS
@@ -27,6 +28,8 @@ def understand(prefs: RetrievalPrefs, *, scope: str, profile: Profile, text_conf
     text, mode = prefs.query_text, prefs.fts.mode
     if not text.strip():
         raise InvalidInput("the query is empty: say what to look for")
+    if not text.isascii() and any("\ud800" <= char <= "\udfff" for char in text):
+        raise InvalidInput("the query has half a character (a lone surrogate) in it: give text that is valid Unicode")
     if len(text) > MAX_QUERY_CHARS:
         raise InvalidInput(f"the query has {len(text)} characters, at most {MAX_QUERY_CHARS} are read: shorten it")
     if text_config is None and prefs.fts.config not in (None, TEXT_CONFIG):
@@ -34,13 +37,15 @@ def understand(prefs: RetrievalPrefs, *, scope: str, profile: Profile, text_conf
     native = None if text_config is None else native_text(text, prefs.fts, text_config)
     query = parse_text(text, mode) if native is None else Boolean()
     name = recognise(text) if profile.code and native is None else None
+    asked = parse_filter(prefs.filters or None)
+    where = _where(asked, prefs.graph)
     return Plan(
         scope=scope,
         prefs=prefs,
         query=query,
         demand=_demand(query, mode),
         native=native,
-        where=parse_filter(prefs.filters or None),
+        where=where,
         profile=_profile(prefs, profile),
         facets=tuple(field_named(each).name if field_named(each).of_item else each for each in prefs.facets),
         name=name,
@@ -48,7 +53,32 @@ def understand(prefs: RetrievalPrefs, *, scope: str, profile: Profile, text_conf
         folders=tuple(prefs.routing.folders),
         roles=_roles(prefs) if profile.code else frozenset(),
         expand=profile.code is not None if prefs.expand is None else prefs.expand,
+        history=prefs.graph.include_history or _asks_for_history(asked),
+        as_of=prefs.graph.as_of,
+        hops=prefs.graph.max_distance or 0,
     )
+
+
+def _where(asked: Filter | None, graph: GraphPrefs) -> Filter | None:
+    """What must hold: what was asked for, and what follows from the other preferences."""
+    parts = [] if asked is None else [asked]
+    if not graph.include_code:
+        parts += [Not(OneOf(Field("kind", of_item=True), ("code",))), Not(OneOf(Field("format", of_item=True), ("code",)))]
+    if graph.as_of is not None:
+        parts.append(Compare(Field("created_at", of_item=True), "lte", graph.as_of))
+    return None if not parts else parts[0] if len(parts) == 1 else And(tuple(parts))
+
+
+def _asks_for_history(where: Filter | None) -> bool:
+    """Whether a filter asks for a status that only history has."""
+    match where:
+        case And(parts) | Or(parts):
+            return any(map(_asks_for_history, parts))
+        case Compare(Field("status", True), "eq", value):
+            return value in HISTORY
+        case OneOf(Field("status", True), values):
+            return not set(HISTORY).isdisjoint(values)
+    return False
 
 
 ROLES: Final[Mapping[str, str]] = {

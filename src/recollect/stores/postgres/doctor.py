@@ -21,7 +21,7 @@ from .database import Database
 from .migrate import REVISION
 from .tables import WordsRow
 from .words_again import kept_edition
-from .write import OWN_TERMS, PostgresWriter
+from .write import MAKE_ITEM_VECTORS, OWN_TERMS, PostgresWriter
 
 SHOWN: Final = 20
 """Scopes with something wrong that are told of one by one."""
@@ -42,11 +42,16 @@ _DROP_BEYOND = text(f"DELETE FROM chunks USING ({_BEYOND}) AS beyond WHERE chunk
 
 _OF_NO_SPACE = "FROM chunks WHERE NOT EXISTS (SELECT 1 FROM spaces WHERE spaces.id = chunks.space)"
 _UNINDEXED = text("""
-  SELECT s.id FROM spaces s WHERE s.dim <= 4000 AND NOT EXISTS (
+  SELECT t.of, s.id FROM spaces s, (VALUES ('chunks'), ('item_vectors')) AS t (of) WHERE s.dim <= 4000 AND NOT EXISTS (
     SELECT 1 FROM pg_index i JOIN pg_class c ON c.oid = i.indexrelid
-    WHERE i.indrelid = 'chunks'::regclass AND c.relname = 'chunks_near_' || s.id AND i.indisvalid
-  ) ORDER BY 1
+    WHERE i.indrelid = t.of::regclass AND c.relname = t.of || '_near_' || s.id AND i.indisvalid
+  ) ORDER BY 2, 1
 """)
+_CHUNKLESS = """
+  FROM item_vectors v WHERE NOT EXISTS (SELECT 1 FROM chunks c WHERE c.scope = v.scope AND c.item_id = v.item_id AND c.space = v.space)
+"""
+_WITHOUT_MEAN = "NOT EXISTS (SELECT 1 FROM item_vectors v WHERE v.scope = c.scope AND v.item_id = c.item_id AND v.space = c.space)"
+_COUNT_WITHOUT_MEAN = text(f"SELECT count(*) FROM (SELECT DISTINCT c.scope, c.item_id, c.space FROM chunks c WHERE {_WITHOUT_MEAN}) AS c")
 
 _ITEMLESS = "FROM windows w WHERE w.scope = :scope AND NOT EXISTS (SELECT 1 FROM items i WHERE i.scope = w.scope AND i.seq = w.seq)"
 _WINDOWLESS = """
@@ -117,16 +122,21 @@ def _spans(connection: Connection, repair: bool) -> Finding:
 
 
 def _vectors(connection: Connection, repair: bool, hnsw: tuple[int, int]) -> Finding:
-    """Whether every space has an index that can be used, and every chunk is of a space."""
-    stray = connection.scalar(text(f"SELECT count(*) {_OF_NO_SPACE}"))
-    unindexed = list(connection.scalars(_UNINDEXED))
-    wrong = [f"{stray} chunks of a space that is not there"] if stray else []
-    wrong += [f"space {space} has no index that can be used" for space in unindexed]
-    if repair:
-        if stray:
-            connection.execute(text(f"DELETE {_OF_NO_SPACE}"))
-        for space in unindexed:
-            connection.exec_driver_sql(f"DROP INDEX IF EXISTS {quoted(f'chunks_near_{space}')}")
+    """Whether every space has indexes that can be used, every chunk is of a space, and every item has the vector of its chunks."""
+    checks = {
+        "{} chunks of a space that is not there": text(f"SELECT count(*) {_OF_NO_SPACE}"),
+        "{} items have chunks and no vector of their own": _COUNT_WITHOUT_MEAN,
+        "{} vectors of items without chunks": text(f"SELECT count(*) {_CHUNKLESS}"),
+    }
+    wrong = [said.format(count) for said, query in checks.items() if (count := connection.scalar(query))]
+    unindexed = connection.execute(_UNINDEXED).all()
+    wrong += [f"space {space} has no index that can be used" for space in dict.fromkeys(space for _, space in unindexed)]
+    if wrong and repair:
+        connection.execute(text(f"DELETE {_OF_NO_SPACE}"))
+        connection.execute(text(f"DELETE {_CHUNKLESS}"))
+        connection.execute(text(MAKE_ITEM_VECTORS.format(which=_WITHOUT_MEAN)))
+        for table, space in unindexed:
+            connection.exec_driver_sql(f"DROP INDEX IF EXISTS {quoted(f'{table}_near_{space}')}")
             connection.execute(select(func.index_space(space, *hnsw)))
     return Finding("vectors", not wrong or repair, "; ".join(wrong) or "every space has its index", repaired=bool(wrong) and repair)
 

@@ -15,7 +15,7 @@ from ..sql.symbols import make_missing
 from .access import become_owner, quoted, renew
 from .words_again import keep_edition
 
-REVISION: Final = "0004"
+REVISION: Final = "0006"
 """The newest revision of the tables, which this version reads and writes."""
 EXTENSIONS: Final = ("vector", "btree_gin")
 NOT_ALLOWED: Final = "42501"

@@ -7,19 +7,19 @@ from functools import lru_cache
 from typing import Any, Final, NamedTuple, TypeAlias
 
 import numpy as np
-from sqlalchemy import ColumnElement, Connection, Float, String, bindparam, cast, literal_column, select
+from sqlalchemy import ColumnElement, Connection, Float, String, bindparam, cast, literal_column, null, select
 from sqlalchemy.sql.selectable import Select
 from sqlalchemy.types import UserDefinedType
 
 from ...cancellation import checkpoint
 from ...errors import InvalidInput
 from ...filters import Filter
-from ...model import Hit, Ranking, Space, Vector
+from ...model import Hit, Ranking, Space, Vector, Vectors
 from ..sql.given import given
 from ..sql.schema import ChunkRow, ItemRow, SpaceRow
 from ..sql.where import holds
 from .passing import DECIMALS, GROWTH, TIE_MARGIN, listed
-from .tables import WordsRow
+from .tables import ItemVectorRow, WordsRow
 
 INDEXED_DIM: Final = 4_000
 """The widest vectors that pgvector's index takes as halfvec."""
@@ -32,14 +32,19 @@ _STANDING = select(SpaceRow.model, SpaceRow.dim, SpaceRow.chunker, _CHUNKS.label
 Statement: TypeAlias = Select[str, int, float]
 
 
-class VectorSearch:
-    """Finds the items of a scope whose chunks are nearest to a vector."""
+ROWS: Final[dict[Vectors, Any]] = {"chunks": ChunkRow, "items": ItemVectorRow}
 
-    def __init__(self, connection: Connection, scope: str, where: Filter | None, *, exact_below: int) -> None:
+
+class VectorSearch:
+    """Finds the items of a scope that are nearest to a vector, by their chunks or as a whole."""
+
+    def __init__(self, connection: Connection, scope: str, where: Filter | None, *, exact_below: int, of: Vectors = "chunks") -> None:
         self._connection = connection
         self._scope = scope
         self._where = where
         self._exact_below = exact_below
+        self._of = of
+        self._rows = ROWS[of]
 
     def best(self, vector: Vector, k: int) -> Ranking:
         """The k best."""
@@ -47,11 +52,11 @@ class VectorSearch:
         if standing is None:
             return ()
         space = Space(standing.model, standing.dim, standing.chunker)
-        near = _near(space.id, space.dim)
+        near = _near(space.id, space.dim, self._of)
         asked: dict[str, Any] = {"scope": self._scope, "asked": _written(unit(vector, space.dim))}
         ids = listed(self._connection, ItemRow.id, self._scope, self._where)
         if ids is not None:
-            return self._best(near.by_row.where(given(ChunkRow.item_id, "ids")), k, asked | {"ids": ids}) or ()
+            return self._best(near.by_row.where(given(self._rows.item_id, "ids")), k, asked | {"ids": ids}) or ()
         if (standing.chunks or 0) > self._exact_below and space.dim <= INDEXED_DIM:
             found = self._best(self._filtered(near.by_index), k, asked)
             if found is not None:
@@ -59,14 +64,15 @@ class VectorSearch:
         return self._best(self._filtered(near.by_row), k, asked, all_of_them=True) or ()
 
     def _filtered(self, statement: Statement) -> Statement:
-        """With the filter as a value looked up for each chunk: a join would not keep the order of the index."""
+        """With the filter as a value looked up for each row: a join would not keep the order of the index."""
         if self._where is None:
             return statement
-        own = select(holds(self._where, self._scope, per_row=True)).where(ItemRow.scope == self._scope, ItemRow.id == ChunkRow.item_id)
-        return statement.where(own.correlate(ChunkRow).scalar_subquery().is_(True))
+        holding = select(holds(self._where, self._scope, per_row=True))
+        own = holding.where(ItemRow.scope == self._scope, ItemRow.id == self._rows.item_id)
+        return statement.where(own.correlate(self._rows).scalar_subquery().is_(True))
 
     def _best(self, statement: Statement, k: int, parameters: dict[str, Any], *, all_of_them: bool = False) -> Ranking | None:
-        """The k best items of the chunks a statement gives; None where an index gave too few of them to be sure."""
+        """The k best items of the rows a statement gives; None where an index gave too few of them to be sure."""
         n = k + TIE_MARGIN
         while True:
             checkpoint()
@@ -80,29 +86,32 @@ class VectorSearch:
 
 
 class _Near(NamedTuple):
-    """Statements that give the n chunks of a space nearest to what is asked, the nearest first."""
+    """Statements that give the n chunks, or items, of a space nearest to what is asked, the nearest first."""
 
     by_row: Statement
     by_index: Statement
 
 
 @lru_cache(maxsize=16)
-def _near(space: str, dim: int) -> _Near:
+def _near(space: str, dim: int, of: Vectors) -> _Near:
     """Made once for a space: SQLAlchemy takes a millisecond to put one together."""
-    distance = _distance("vector", dim).label("distance")
-    chunks = select(ChunkRow.item_id, ChunkRow.ordinal, distance).where(ChunkRow.scope == bindparam("scope"))
-    by_row = chunks.where(ChunkRow.space == space).order_by(distance, ChunkRow.item_id, ChunkRow.ordinal)
+    row = ROWS[of]
+    table = row.__tablename__
+    distance = _distance(table, "vector", dim).label("distance")
+    ordinal = ChunkRow.ordinal if of == "chunks" else null().label("ordinal")
+    rows = select(row.item_id, ordinal, distance).where(row.scope == bindparam("scope"))
+    by_row = rows.where(row.space == space).order_by(distance, row.item_id, *([ordinal] if of == "chunks" else []))
     # The index is one of this space alone, which the planner has to see. It takes what is asked as float16, hence the other distance.
     own: ColumnElement[str] = literal_column(f"'{space}'")
-    by_index = chunks.where(ChunkRow.space == own).order_by(_distance("halfvec", dim))
+    by_index = rows.where(row.space == own).order_by(_distance(table, "halfvec", dim))
     return _Near(by_row.limit(bindparam("n")), by_index.limit(bindparam("n")))
 
 
-def _distance(kind: str, dim: int) -> ColumnElement[float]:
+def _distance(table: str, kind: str, dim: int) -> ColumnElement[float]:
     """The negated inner product, which of unit vectors is the negated cosine."""
     width = f"{kind}({dim})"
     asked = cast(bindparam("asked", type_=String), _Plain(width))
-    return literal_column(f"chunks.vector::{width}", Float).op("<#>", return_type=Float)(asked)
+    return literal_column(f"{table}.vector::{width}", Float).op("<#>", return_type=Float)(asked)
 
 
 def _written(vector: Vector) -> str:
@@ -122,8 +131,8 @@ class _Plain(UserDefinedType[str]):
 
 
 def _hits(rows: Sequence[Any]) -> list[Hit]:
-    """Items by their best chunk."""
-    best: dict[str, tuple[float, int]] = {}
+    """Items by their best row."""
+    best: dict[str, tuple[float, int | None]] = {}
     for item_id, ordinal, distance in rows:
         if item_id not in best or (distance, ordinal) < best[item_id]:
             best[item_id] = (distance, ordinal)

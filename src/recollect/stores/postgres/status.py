@@ -10,7 +10,7 @@ from ...model import StoreStatus
 from ...settings import PostgresSettings
 from ..sql.cache import ChunkCache
 from ..sql.reading import filled_scopes
-from ..sql.schema import ChunkRow, EdgeRow, ItemRow
+from ..sql.schema import ChunkRow, EdgeRow, EntityRow, ItemRow
 from ..sql.write import active_space
 from .migrate import revision_of
 
@@ -36,6 +36,7 @@ def describe(connection: Connection, *, url: str, scope: str, options: PostgresS
         items=count(ItemRow, ItemRow.scope == scope),
         chunks=chunks,
         edges=count(EdgeRow, EdgeRow.scope == scope),
+        entities=count(EntityRow, EntityRow.scope == scope),
         space=space,
         vector_index="none" if space is None else "hnsw" if chunks > options.exact_below else "exact",
         bytes_on_disk=connection.scalar(_BYTES, {"namespace": options.namespace}) or 0,

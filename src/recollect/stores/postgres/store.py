@@ -12,7 +12,7 @@ from sqlalchemy import Connection, func, select, text
 
 from ...errors import InvalidInput, NotFound, RecollectError, StoreBusy, StoreError, StoreFull, StoreReadOnly, StoreTooNew, StoreUnreachable
 from ...filters import Filter
-from ...model import Batch, Finding, Passages, Ranking, Retrieval, Space, StoreStatus, Vector, Visit, Written
+from ...model import Batch, Finding, Passages, Ranking, Retrieval, Space, StoreStatus, Vector, Vectors, Written
 from ...settings import CacheSettings, PostgresSettings
 from ...textquery import TEXT_CONFIG, NativeQuery, Node
 from ..sql import log as retrieval_log
@@ -22,6 +22,7 @@ from ..sql.schema import ScopeRow
 from ..sql.types import Exact, escaped
 from ..sql.write import active_space
 from ..windows import only_ranks
+from . import walk
 from .database import Database
 from .doctor import examine
 from .facets import known_fields
@@ -30,7 +31,6 @@ from .native import NativeSearch, add_columns
 from .nearest import VectorSearch
 from .status import describe
 from .text import WordSearch
-from .walk import walk
 from .words_again import make_words_again
 from .write import PostgresWriter
 
@@ -54,6 +54,8 @@ def _is_bound(connection: Connection) -> bool:
 
 class PostgresStore(SqlReading):
     """Tables in one schema of a database, shared by any number of processes and scopes."""
+
+    _graph = walk
 
     def __init__(
         self,
@@ -168,8 +170,8 @@ class PostgresStore(SqlReading):
         def switch(connection: Connection) -> None:
             if not connection.scalar(select(func.sees_every_scope())):
                 raise StoreReadOnly(f"the role of {self.url} may not see every scope, which moving to another model takes: use the owner's")
-            # Nothing may be written meanwhile, which might not have passages of the new space.
-            connection.execute(text("LOCK TABLE items, spaces IN SHARE ROW EXCLUSIVE MODE"))
+            # Nothing may be written meanwhile, which might not have passages of the new space. In the order in which writers take them.
+            connection.execute(text("LOCK TABLE scopes, items, spaces IN SHARE ROW EXCLUSIVE MODE"))
             if active_space(connection) != space:
                 writer = self._writer(connection, "", space)
                 writer.check_complete()
@@ -255,15 +257,12 @@ class PostgresStore(SqlReading):
     async def meeting_native(self, scope: str, query: NativeQuery, ids: Sequence[str]) -> set[str]:
         return await self._read(scope, lambda connection: NativeSearch(connection, scope, query).meeting(ids))
 
-    async def search_vectors(self, scope: str, vector: Vector, *, k: int, where: Filter | None = None) -> Ranking:
+    async def search_vectors(self, scope: str, vector: Vector, *, k: int, where: Filter | None = None, of: Vectors = "chunks") -> Ranking:
         few = self._options.exact_below
-        return await self._read(scope, lambda connection: VectorSearch(connection, scope, where, exact_below=few).best(vector, k))
+        return await self._read(scope, lambda connection: VectorSearch(connection, scope, where, exact_below=few, of=of).best(vector, k))
 
     async def fields(self, scope: str) -> dict[str, frozenset[str]]:
         return await self._read(scope, partial(known_fields, scope=scope))
-
-    async def walk(self, scope: str, starts: Sequence[str], *, hops: int, fan_out: int, types: Sequence[str] | None = None) -> list[Visit]:
-        return await self._read(scope, partial(walk, scope=scope, starts=starts, hops=hops, fan_out=fan_out, types=types))
 
     async def status(self, scope: str) -> StoreStatus:
         options = self._options

@@ -1,4 +1,4 @@
-"""The tables that only Postgres has, where words are ranked by the database itself: windows, and how often their words occur."""
+"""The tables that only Postgres has, which is its own index: windows, how often their words occur, and the vectors of whole items."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from sqlalchemy.dialects.postgresql import REAL
 from sqlalchemy.orm import DeclarativeBase, Mapped, mapped_column
 from sqlalchemy.types import UserDefinedType
 
-from ..sql.types import Exact
+from ..sql.types import Exact, HalfVector
 
 
 class PostgresTable(DeclarativeBase):
@@ -73,3 +73,13 @@ class TermRow(PostgresTable):
     scope: Mapped[str] = mapped_column(Exact, primary_key=True)
     term: Mapped[str] = mapped_column(Exact, primary_key=True)
     windows: Mapped[int] = mapped_column(BigInteger)
+
+
+class ItemVectorRow(PostgresTable):
+    """The vector of a whole item in one space: the mean of its chunks at length one, which the database makes of them."""
+
+    __tablename__ = "item_vectors"
+    scope: Mapped[str] = mapped_column(Exact, primary_key=True)
+    item_id: Mapped[str] = mapped_column(Exact, primary_key=True)
+    space: Mapped[str] = mapped_column(Exact, primary_key=True)
+    vector: Mapped[bytes] = mapped_column(HalfVector)

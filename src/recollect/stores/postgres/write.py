@@ -5,15 +5,17 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from sqlalchemy import Connection, func, select, text, update
+from sqlalchemy import ARRAY, Connection, Float, bindparam, delete, func, select, text, update
 from sqlalchemy.orm import DeclarativeBase
 from sqlalchemy.util import await_only
 
-from ...model import Entry, Item
+from ...model import Edge, Entry, Item, Passages
+from ..sql.given import Texts
+from ..sql.rows import pages
 from ..sql.schema import ChunkRow, ScopeRow, SpaceRow
 from ..sql.types import escaped
 from ..sql.write import Writer, upsert
-from .tables import TermRow, WindowRow, WordsRow
+from .tables import ItemVectorRow, TermRow, WindowRow, WordsRow
 from .words import window_rows
 
 OWN_TERMS = "windows w, unnest(ts_filter(w.words, '{a}')) AS found WHERE w.scope = :scope AND w.kind <= 1"
@@ -42,10 +44,30 @@ _COUNT_CHUNKS = text("""
 """)
 
 
+MAKE_ITEM_VECTORS = """
+  INSERT INTO item_vectors (scope, item_id, space, vector)
+  SELECT c.scope, c.item_id, c.space, l2_normalize(avg(c.vector::vector ORDER BY c.ordinal))::halfvec
+  FROM chunks c WHERE {which} GROUP BY c.scope, c.item_id, c.space
+"""
+"""Makes the vectors of whole items from their chunks."""
+_MAKE_OWN = text(MAKE_ITEM_VECTORS.format(which="c.scope = :scope AND c.space = :space AND c.item_id = ANY (:ids)"))
+
+# One statement, which tells how many are new or others than before; sent one by one, nothing is told.
+_PUT_EDGES = text("""
+  INSERT INTO edges (scope, source, type, target, weight, origin)
+  SELECT :scope, * FROM unnest(:sources, :types, :targets, :weights, :origins)
+  ON CONFLICT (scope, source, type, target) DO UPDATE SET weight = excluded.weight, origin = excluded.origin
+  WHERE (edges.origin <> '' OR excluded.origin = '') AND (edges.weight, edges.origin) <> (excluded.weight, excluded.origin)
+""").bindparams(
+    bindparam("weights", type_=ARRAY(Float())),
+    *(bindparam(name, type_=Texts()) for name in ("sources", "types", "targets", "origins")),
+)
+
+
 class PostgresWriter(Writer):
     """Changes one scope. The row of the scope is locked from the beginning, so that its writers wait for each other and no others."""
 
-    OF_A_SCOPE = (*Writer.OF_A_SCOPE, WindowRow, TermRow, WordsRow)
+    OF_A_SCOPE = (*Writer.OF_A_SCOPE, WindowRow, TermRow, WordsRow, ItemVectorRow)
 
     def __init__(self, connection: Connection, scope: str, space: Any, *, hnsw: tuple[int, int], copies: bool = True) -> None:
         """A role that row security holds for may not COPY: its rows are inserted."""
@@ -71,6 +93,8 @@ class PostgresWriter(Writer):
     def _let_go(self, dead: Mapping[str, int], successors: Mapping[str, int]) -> None:
         self._take_words(list(dead.values()))
         self._add_to_chunks(-self._chunks_of(list(dead)))
+        for page in pages(list(dead)):
+            self._connection.execute(delete(ItemVectorRow).where(ItemVectorRow.scope == self._scope, ItemVectorRow.item_id.in_(page)))
 
     def _insert(self, fresh: Mapping[str, Entry], seqs: Mapping[str, int], revisions: Mapping[str, str]) -> None:
         super()._insert(fresh, seqs, revisions)
@@ -78,8 +102,22 @@ class PostgresWriter(Writer):
             return
         if self._space and any(entry.passages for entry in fresh.values()):
             self._connection.execute(select(func.require_space(self._space.id)))
+            self._make_item_vectors(list(fresh))
         self._add_words({seqs[item_id]: entry.item for item_id, entry in fresh.items()})
         self._add_to_chunks(sum(len(entry.passages.chunks) for entry in fresh.values() if entry.passages))
+
+    def _make_item_vectors(self, ids: Sequence[str]) -> None:
+        assert self._space is not None
+        named = {"scope": escaped(self._scope), "space": self._space.id, "ids": [*map(escaped, ids)]}
+        self._connection.execute(_MAKE_OWN, named)
+
+    def add_passages(self, passages: Mapping[str, Passages], contents: Mapping[str, str]) -> None:
+        super().add_passages(passages, contents)
+        assert self._space is not None
+        for page in pages(list(passages)):
+            own = (ItemVectorRow.scope == self._scope, ItemVectorRow.space == self._space.id, ItemVectorRow.item_id.in_(page))
+            self._connection.execute(delete(ItemVectorRow).where(*own))
+        self._make_item_vectors(list(passages))
 
     def put_words(self, items: Mapping[int, Item]) -> None:
         """Make the windows of items anew, by the numbers of their versions, and count them in place of those that were there."""
@@ -104,6 +142,13 @@ class PostgresWriter(Writer):
         if n:
             self._connection.execute(update(WordsRow).where(WordsRow.scope == self._scope).values(chunks=WordsRow.chunks + n))
 
+    def _put_edges(self, edges: Sequence[Edge]) -> int:
+        if not edges:
+            return 0
+        names = ("source", "type", "target", "weight", "origin")
+        columns = {f"{name}s": [getattr(edge, name) for edge in edges] for name in names}
+        return self._connection.execute(_PUT_EDGES, {"scope": escaped(self._scope), **columns}).rowcount
+
     def _keep_space(self, *, active: bool) -> None:
         space = self._space
         assert space is not None
@@ -113,6 +158,7 @@ class PostgresWriter(Writer):
     def activate(self) -> None:
         super().activate()
         assert self._space is not None
+        self._connection.execute(delete(ItemVectorRow).where(ItemVectorRow.space != self._space.id))
         self._connection.execute(_COUNT_CHUNKS, {"space": self._space.id})
         self._connection.execute(select(func.forget_spaces()))
 

@@ -70,9 +70,9 @@ def checked_passages(passages: Passages, item_id: str, space: Space) -> Passages
         )
     order = sorted(range(len(passages.chunks)), key=lambda at: passages.chunks[at].ordinal)
     words = tuple(passages.words[at] for at in order) if passages.words else ()
-    return Passages(tuple(passages.chunks[at] for at in order), _half(passages.vectors[order]), words)
+    return Passages(tuple(passages.chunks[at] for at in order), half(passages.vectors[order]), words)
 
 
-def _half(vectors: Vector) -> Vector:
+def half(vectors: Vector) -> Vector:
     """What is left of vectors when they are kept as float16."""
     return vectors.astype(np.float16).astype(np.float32)

@@ -6,7 +6,7 @@ from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from typing import TypeAlias
 
 from ...errors import InvalidInput
-from ...model import Batch, Edge, Entry, Stored, Symbol, Visit, node_of
+from ...model import Batch, Direction, Edge, Entity, Entry, Stored, Symbol, Visit, node_of
 from ..symbols import symbols
 
 Edges: TypeAlias = Mapping[tuple[str, str, str], Edge]
@@ -19,17 +19,19 @@ def symbols_in(stored: Mapping[str, Stored]) -> list[Symbol]:
     return sorted(found, key=lambda symbol: (symbol.item_id, symbol.start))
 
 
-def nodes_of(stored: Mapping[str, Stored]) -> set[str]:
-    """What an edge may lead to: items, and what is in them."""
-    return {*stored, *(symbol.node for symbol in symbols_in(stored))}
+def nodes_of(stored: Mapping[str, Stored], entities: Mapping[str, Entity]) -> set[str]:
+    """What an edge may lead to: items, what is in them, and entities."""
+    return {*stored, *(symbol.node for symbol in symbols_in(stored)), *entities}
 
 
-def without(edges: Edges, gone: Collection[str], silent: Collection[str], nodes: Collection[str]) -> dict[tuple[str, str, str], Edge]:
-    """Without the edges of items that are gone, or of something in them unless that is also something else; and without what items
-    said that say nothing any more."""
+def without(
+    edges: Edges, gone: Collection[str], forgotten: Collection[str], silent: Collection[str], nodes: Collection[str]
+) -> dict[tuple[str, str, str], Edge]:
+    """Without the edges of items and entities that are gone, or of something in an item unless that is also something else; and
+    without what items said that say nothing any more."""
 
     def is_gone(end: str) -> bool:
-        return end in gone or (end not in nodes and any(end.startswith(node_of(item_id, "")) for item_id in gone))
+        return end in (*gone, *forgotten) or (end not in nodes and any(end.startswith(node_of(item_id, "")) for item_id in gone))
 
     return {
         key: edge for key, edge in edges.items() if not (is_gone(edge.source) or is_gone(edge.target) or edge.origin in (*gone, *silent))
@@ -46,21 +48,46 @@ def linked(edges: Edges, batch: Batch, new: Iterable[Edge]) -> Edges:
     return kept
 
 
+def links(
+    edges: Iterable[Edge], nodes: Sequence[str], fan_out: int, types: Sequence[str] | None, direction: Direction
+) -> dict[str, tuple[Edge, ...]]:
+    """The edges that are followed from each of these nodes: heaviest first, then by type, other end and direction."""
+    if fan_out < 0:
+        raise InvalidInput(f"links are asked for with a fan-out of {fan_out!r}: give 0 or more")
+    followed = [edge for edge in edges if edge.source != edge.target and (types is None or edge.type in types)]
+    found: dict[str, tuple[Edge, ...]] = {}
+    for node in dict.fromkeys(nodes):
+        own = (edge for edge in followed if node in _ends(edge, direction))
+        found[node] = tuple(sorted(own, key=_from(node))[:fan_out])
+    return {node: own for node, own in found.items() if own}
+
+
+def _ends(edge: Edge, direction: Direction) -> tuple[str, ...]:
+    """The nodes from which an edge is followed."""
+    return {"both": (edge.source, edge.target), "out": (edge.source,), "in": (edge.target,)}[direction]
+
+
 def walk(
-    edges: Iterable[Edge], nodes: Collection[str], starts: Sequence[str], hops: int, fan_out: int, types: Sequence[str] | None
+    edges: Collection[Edge],
+    nodes: Collection[str],
+    starts: Sequence[str],
+    hops: int,
+    fan_out: int,
+    types: Sequence[str] | None,
+    direction: Direction,
 ) -> list[Visit]:
-    """Breadth-first in both directions: each node once, nearest first, ties by id."""
+    """Breadth-first: each node once, nearest first, ties by id."""
     if min(hops, fan_out) < 0:
         raise InvalidInput(f"a walk has {hops!r} hops and a fan-out of {fan_out!r}: give 0 or more of both")
-    followed = [edge for edge in edges if edge.source != edge.target and (types is None or edge.type in types)]
     frontier = [Visit(start, 0, ()) for start in sorted(set(starts)) if start in nodes]
     visited = {visit.id: visit for visit in frontier}
     for hop in range(1, hops + 1):
         if not frontier:
             break
         reached: dict[str, Visit] = {}
+        followed = links(edges, [visit.id for visit in frontier], fan_out, types, direction)
         for visit in frontier:
-            for edge in sorted((edge for edge in followed if visit.id in (edge.source, edge.target)), key=_from(visit.id))[:fan_out]:
+            for edge in followed.get(visit.id, ()):
                 other = edge.target if edge.source == visit.id else edge.source
                 if other in nodes and other not in visited:
                     reached.setdefault(other, Visit(other, hop, (*visit.path, edge)))
@@ -70,7 +97,7 @@ def walk(
 
 
 def _from(node: str) -> Callable[[Edge], tuple[float, str, str, bool]]:
-    """The order in which a node's edges are followed: heaviest first, then by type, other end and direction."""
+    """The order in which a node's edges are followed."""
 
     def preference(edge: Edge) -> tuple[float, str, str, bool]:
         outward = edge.source == node

@@ -7,18 +7,19 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import AsyncIterator, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, fields, replace
+from dataclasses import fields, replace
 from datetime import datetime
 
 import numpy as np
 
 from ...errors import InvalidInput, ModelMismatch
-from ...filters import Filter, field_named, matches, metadata_values, type_of, values_of
+from ...filters import Filter, field_named, metadata_values, type_of, values_of
 from ...model import (
     Batch,
     CacheStatus,
+    Direction,
     Edge,
-    Entry,
+    Entity,
     Finding,
     Head,
     Hit,
@@ -31,45 +32,22 @@ from ...model import (
     StoreStatus,
     Symbol,
     Vector,
+    Vectors,
     Visit,
     Written,
 )
+from ...nearness import means
 from ...textquery import Node
+from .. import entities as named
 from . import graph
 from .bm25 import Corpus, parts_of
-from .cache import Cache, Kept, found_in, used, with_new, without_stale
-from .checks import checked, checked_edge, checked_passages
-from .log import Log, newest_first, with_entry, without_items
+from .cache import Kept, found_in, used, with_new, without_stale
+from .checks import checked, checked_edge, checked_passages, half
+from .log import newest_first, with_entry, without_items
+from .state import Scope, State, is_same
 
 DECIMALS = 6
 """Scores are rounded here, so that the last bits of a sum never decide an order."""
-
-
-@dataclass(frozen=True)
-class Scope:
-    """All that is kept of one scope."""
-
-    stored: Mapping[str, Stored] = field(default_factory=dict)
-    passages: Mapping[tuple[Space, str], Passages] = field(default_factory=dict)
-    edges: graph.Edges = field(default_factory=dict)
-    unlinked: frozenset[str] = frozenset()
-    """The items that have an outline which was not read for edges yet."""
-    log: Log = field(default_factory=dict)
-    hits: int = 0
-    misses: int = 0
-
-    def matching(self, where: Filter | None) -> list[Stored]:
-        """The items that pass the filter, in order of id."""
-        return [entry for _, entry in sorted(self.stored.items()) if where is None or matches(where, entry.item)]
-
-
-@dataclass(frozen=True)
-class State:
-    """All that is kept."""
-
-    space: Space | None = None
-    scopes: Mapping[str, Scope] = field(default_factory=dict)
-    cache: Cache = field(default_factory=dict)
 
 
 class ReferenceStore:
@@ -88,18 +66,19 @@ class ReferenceStore:
 
     def _swap(self, scope: str, changed: Scope, space: Space | None) -> None:
         contents = {item_id: kept.item.content_hash for item_id, kept in changed.stored.items()}
-        self._state = State(space, {**self._state.scopes, scope: changed}, without_stale(self._state.cache, scope, contents))
+        scopes, cache = {**self._state.scopes, scope: changed}, without_stale(self._state.cache, scope, contents)
+        self._state = State(space, scopes, cache, max(self._state.change, changed.change))
 
     # Writing.
 
     async def write(self, scope: str, batch: Batch, *, space: Space | None = None) -> Written:
         before = self._scope(scope)
         entries = {entry.item.id: checked(entry, scope, space) for entry in batch.entries}
-        edges = [checked_edge(edge) for edge in batch.edges]
+        edges, known = [checked_edge(edge) for edge in batch.edges], named.checked(batch.entities)
         active = self._state.space or (space if any(entry.passages for entry in entries.values()) else None)
         if active != space and any(entry.passages for entry in entries.values()):
             raise ModelMismatch(f"the store was filled by {active!r}, not by {space!r}: use that model, or move the store to the other")
-        same = [item_id for item_id, entry in entries.items() if _is_same(before, entry, space)]
+        same = [item_id for item_id, entry in entries.items() if is_same(before, entry, space)]
         gone = [item_id for item_id in dict.fromkeys(batch.delete) if item_id in before.stored and item_id not in entries]
         replaced = {*gone, *entries} - set(same)
         stored = {item_id: entry for item_id, entry in before.stored.items() if item_id not in gone}
@@ -109,11 +88,16 @@ class ReferenceStore:
             if space and entry.passages and entry.passages.chunks:
                 passages[space, item_id] = entry.passages
         silent = {item_id for item_id in replaced if item_id in before.stored and item_id in stored and not stored[item_id].outline}
-        kept = graph.linked(graph.without(before.edges, gone, silent, graph.nodes_of(stored)), batch, edges)
+        forgotten = {name for name in batch.forget if name in before.entities and name not in known}
+        entities = {name: entity for name, entity in before.entities.items() if name not in forgotten} | known
+        left = graph.without(before.edges, gone, forgotten, silent, graph.nodes_of(stored, entities))
+        kept = graph.linked(left, batch, edges)
         read_anew = {item_id for item_id in replaced if item_id in stored and stored[item_id].outline}
         unlinked = (before.unlinked - replaced | read_anew) - set(batch.relink)
         log = without_items(before.log, gone)
-        after = replace(before, stored=stored, passages=passages, edges=kept, unlinked=unlinked, log=log)
+        is_changed = bool(replaced) or (before.edges, before.entities) != (kept, entities)
+        change = self._state.change + 1 if is_changed else before.change
+        after = Scope(stored, passages, kept, entities, unlinked, log, before.hits, before.misses, change)
         self._swap(scope, after, active)
         return Written(
             added=tuple(item_id for item_id in entries if item_id not in before.stored),
@@ -126,11 +110,12 @@ class ReferenceStore:
         gone = len(self._scope(scope).stored)
         left = {name: kept for name, kept in self._state.scopes.items() if name != scope}
         has_vectors = any(kept.passages for kept in left.values())
-        self._state = State(self._state.space if has_vectors else None, left, without_stale(self._state.cache, scope, {}))
+        space, cache = self._state.space if has_vectors else None, without_stale(self._state.cache, scope, {})
+        self._state = replace(self._state, space=space, scopes=left, cache=cache)
         return gone
 
     async def scopes(self) -> list[str]:
-        return sorted(name for name, kept in self._state.scopes.items() if kept.stored)
+        return sorted(name for name, kept in self._state.scopes.items() if kept.stored or kept.entities)
 
     # Spaces.
 
@@ -161,11 +146,16 @@ class ReferenceStore:
         for scope in self._state.scopes:
             if missing := await self.without_passages(scope, space, limit=1):
                 raise ModelMismatch(f"item {missing[0].item.id!r} has no vectors of {space.model!r} yet: embed it first")
+        change = self._state.change + (space != self._state.space)
         scopes = {
-            name: replace(kept, passages={key: found for key, found in kept.passages.items() if key[0] == space})
+            name: replace(
+                kept,
+                passages={key: found for key, found in kept.passages.items() if key[0] == space},
+                change=kept.change if space == self._state.space else change,
+            )
             for name, kept in self._state.scopes.items()
         }
-        self._state = replace(self._state, space=space, scopes=scopes)
+        self._state = replace(self._state, space=space, scopes=scopes, change=change)
 
     async def passages_of(
         self, scope: str, ids: Sequence[str], *, space: Space | None = None, contents: Mapping[str, str] | None = None
@@ -195,7 +185,8 @@ class ReferenceStore:
             return {}
         found = found_in(self._state.cache, scope, recipe, contents, since)
         counted = replace(kept, hits=kept.hits + len(found), misses=kept.misses + len(contents) - len(found))
-        self._state = State(self._state.space, {**self._state.scopes, scope: counted}, used(self._state.cache, scope, recipe, found))
+        scopes = {**self._state.scopes, scope: counted}
+        self._state = replace(self._state, scopes=scopes, cache=used(self._state.cache, scope, recipe, found))
         return found
 
     async def cache(self, scope: str, recipe: str, made: Mapping[str, tuple[str, bytes]], *, at: datetime) -> None:
@@ -279,9 +270,40 @@ class ReferenceStore:
             found[name] = dict(sorted(counts.items(), key=lambda pair: (-pair[1], pair[0])))
         return found
 
-    async def walk(self, scope: str, starts: Sequence[str], *, hops: int, fan_out: int, types: Sequence[str] | None = None) -> list[Visit]:
+    # The graph.
+
+    async def walk(
+        self,
+        scope: str,
+        starts: Sequence[str],
+        *,
+        hops: int,
+        fan_out: int,
+        types: Sequence[str] | None = None,
+        direction: Direction = "both",
+    ) -> list[Visit]:
         kept = self._scope(scope)
-        return graph.walk(kept.edges.values(), graph.nodes_of(kept.stored), starts, hops, fan_out, types)
+        return graph.walk(kept.edges.values(), kept.nodes, starts, hops, fan_out, types, direction)
+
+    async def links(
+        self, scope: str, nodes: Sequence[str], *, fan_out: int, types: Sequence[str] | None = None, direction: Direction = "both"
+    ) -> dict[str, tuple[Edge, ...]]:
+        return graph.links(self._scope(scope).edges.values(), nodes, fan_out, types, direction)
+
+    async def entities(self, scope: str) -> AsyncIterator[Entity]:
+        for _, entity in sorted(self._scope(scope).entities.items()):
+            yield entity
+
+    async def entities_of(self, scope: str, ids: Sequence[str]) -> list[Entity]:
+        found = self._scope(scope).entities
+        return [found[name] for name in dict.fromkeys(ids) if name in found]
+
+    async def entities_named(self, scope: str, keys: Sequence[str], *, limit: int) -> list[Entity]:
+        every = self._scope(scope).entities
+        return [every[name] for name in sorted(every) if set(keys) & set(named.keys(every[name]))][: max(limit, 0)]
+
+    async def change(self, scope: str) -> str:
+        return str(self._scope(scope).change)
 
     # Searching.
 
@@ -291,10 +313,10 @@ class ReferenceStore:
         scores = ((entry.item.id, corpus.score(query, parts_of(entry.item))) for entry in kept.matching(where))
         return _best((Hit(item_id, score) for item_id, score in scores if score is not None), k)
 
-    async def search_vectors(self, scope: str, vector: Vector, *, k: int, where: Filter | None = None) -> Ranking:
-        own = self._own_passages(scope)
+    async def search_vectors(self, scope: str, vector: Vector, *, k: int, where: Filter | None = None, of: Vectors = "chunks") -> Ranking:
+        own, near = self._own_passages(scope), _nearest if of == "chunks" else _as_a_whole
         unit = _unit(vector, self._state.space.dim if self._state.space else None)
-        return _best((_nearest(e.item.id, own[e.item.id], unit) for e in self._scope(scope).matching(where) if e.item.id in own), k)
+        return _best((near(e.item.id, own[e.item.id], unit) for e in self._scope(scope).matching(where) if e.item.id in own), k)
 
     # The store itself.
 
@@ -309,6 +331,7 @@ class ReferenceStore:
             items=len(kept.stored),
             chunks=sum(len(found.chunks) for found in self._own_passages(scope).values()),
             edges=len(kept.edges),
+            entities=len(kept.entities),
             space=self._state.space,
             vector_index="exact" if self._state.space else "none",
             bytes_on_disk=0,
@@ -338,6 +361,12 @@ def _nearest(item_id: str, passages: Passages, unit: Vector) -> Hit:
     return Hit(item_id, (1 + best) / 2, passages.chunks[-chunk].ordinal)
 
 
+def _as_a_whole(item_id: str, passages: Passages, unit: Vector) -> Hit:
+    """An item by the mean of its passages, which is kept as they are."""
+    (mean,) = half(means(passages.vectors))
+    return Hit(item_id, (1 + _cosine(mean, unit)) / 2)
+
+
 def _cosine(row: Vector, unit: Vector) -> float:
     """Kept as float16 a unit vector may be a little longer than one."""
     return min(1.0, max(-1.0, float(row @ unit)))
@@ -346,15 +375,6 @@ def _cosine(row: Vector, unit: Vector) -> float:
 def _best(hits: Iterable[Hit], k: int) -> Ranking:
     rounded = [replace(hit, score=round(hit.score, DECIMALS)) for hit in hits]
     return tuple(sorted(rounded, key=lambda hit: (-hit.score, hit.id))[: max(k, 0)])
-
-
-def _is_same(kept: Scope, entry: Entry, space: Space | None) -> bool:
-    """Whether a reader would see no change but the stamp. Passages follow from the content and the space, but for having words or not."""
-    before = kept.stored.get(entry.item.id)
-    had = kept.passages.get((space, entry.item.id)) if space else None
-    has = entry.passages if entry.passages and entry.passages.chunks else None
-    same = before == Stored(replace(entry.item, stamp=before.item.stamp if before else None), entry.fingerprint, entry.outline)
-    return same and (had is None, bool(had and had.words)) == (has is None, bool(has and has.words))
 
 
 def _lies_under(source_ref: str, under: str) -> bool:

@@ -6,16 +6,17 @@ from abc import ABC, abstractmethod
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from datetime import datetime
 from functools import partial
-from typing import TypeVar
+from typing import Protocol, TypeVar
 
 from sqlalchemy import Connection, select
 
 from ...filters import Filter
-from ...model import Edge, Head, Known, Passages, Retrieval, Space, Stored, Symbol, Visit
-from . import graph, log, rows, symbols
+from ...model import Direction, Edge, Entity, Head, Known, Passages, Retrieval, Space, Stored, Symbol, Visit
+from . import entities, graph, log, rows, symbols
 from . import passages as passage_rows
 from .facets import count_values, known_fields
-from .schema import ItemRow, ScopeRow
+from .schema import EntityRow, ItemRow, ScopeRow
+from .write import state_of
 
 R = TypeVar("R")
 
@@ -23,8 +24,37 @@ PAGE = 500
 """Items read at once by a scan, at most."""
 
 
+class Graph(Protocol):
+    """How a database is asked for edges and for walks over them, as the port has it."""
+
+    def links(
+        self,
+        connection: Connection,
+        scope: str,
+        nodes: Sequence[str],
+        *,
+        fan_out: int,
+        types: Sequence[str] | None = None,
+        direction: Direction = "both",
+    ) -> dict[str, tuple[Edge, ...]]: ...
+
+    def walk(
+        self,
+        connection: Connection,
+        scope: str,
+        starts: Sequence[str],
+        *,
+        hops: int,
+        fan_out: int,
+        types: Sequence[str] | None = None,
+        direction: Direction = "both",
+    ) -> list[Visit]: ...
+
+
 class SqlReading(ABC):
     """Reads by connections that a store opens in its own way, and bound to a scope where it can bind them."""
+
+    _graph: Graph
 
     @abstractmethod
     async def _read(self, scope: str, function: Callable[[Connection], R]) -> R:
@@ -100,11 +130,44 @@ class SqlReading(ABC):
     async def facets(self, scope: str, names: Sequence[str], where: Filter | None = None) -> dict[str, dict[str, int]]:
         return await self._read(scope, lambda connection: {name: count_values(connection, scope, name, where) for name in names})
 
-    async def walk(self, scope: str, starts: Sequence[str], *, hops: int, fan_out: int, types: Sequence[str] | None = None) -> list[Visit]:
-        return await self._read(scope, lambda connection: graph.walk(connection, scope, starts, hops=hops, fan_out=fan_out, types=types))
+    async def entities(self, scope: str) -> AsyncIterator[Entity]:
+        after = ""
+        while page := await self._read(scope, partial(entities.page_after, scope=scope, after=after)):
+            for entity in page:
+                yield entity
+            after = page[-1].id
+
+    async def entities_of(self, scope: str, ids: Sequence[str]) -> list[Entity]:
+        return await self._read_of(scope, len(ids), partial(entities.by_id, scope=scope, ids=ids))
+
+    async def entities_named(self, scope: str, keys: Sequence[str], *, limit: int) -> list[Entity]:
+        return await self._read(scope, partial(entities.by_key, scope=scope, keys=keys, limit=limit))
+
+    async def links(
+        self, scope: str, nodes: Sequence[str], *, fan_out: int, types: Sequence[str] | None = None, direction: Direction = "both"
+    ) -> dict[str, tuple[Edge, ...]]:
+        read = partial(self._graph.links, scope=scope, nodes=nodes, fan_out=fan_out, types=types, direction=direction)
+        return await self._read_of(scope, len(nodes), read)
+
+    async def walk(
+        self,
+        scope: str,
+        starts: Sequence[str],
+        *,
+        hops: int,
+        fan_out: int,
+        types: Sequence[str] | None = None,
+        direction: Direction = "both",
+    ) -> list[Visit]:
+        read = partial(self._graph.walk, scope=scope, starts=starts, hops=hops, fan_out=fan_out, types=types, direction=direction)
+        return await self._read(scope, read)
+
+    async def change(self, scope: str) -> str:
+        return await self._read_of(scope, 1, partial(state_of, scope=scope))
 
 
 def filled_scopes(connection: Connection) -> list[str]:
-    """The scopes that have an item, in order."""
-    filled = select(ItemRow.id).where(ItemRow.scope == ScopeRow.scope).exists()
-    return list(connection.scalars(select(ScopeRow.scope).where(filled).order_by(ScopeRow.scope)))
+    """The scopes that have an item or an entity, in order."""
+    items = select(ItemRow.id).where(ItemRow.scope == ScopeRow.scope).exists()
+    known = select(EntityRow.id).where(EntityRow.scope == ScopeRow.scope).exists()
+    return list(connection.scalars(select(ScopeRow.scope).where(items | known).order_by(ScopeRow.scope)))

@@ -10,7 +10,7 @@ from sqlalchemy.orm import DeclarativeBase, Mapped, mapped_column
 
 from .types import Exact, HalfVector, JsonList, UtcTime
 
-VERSION = 4
+VERSION = 5
 """The schema's number. A store with a higher one was written by a newer Recollect."""
 
 
@@ -45,6 +45,8 @@ class ScopeRow(Table):
     change: Mapped[int] = mapped_column(BigInteger)
     cache_hits: Mapped[int] = mapped_column(BigInteger, server_default=text("0"))
     cache_misses: Mapped[int] = mapped_column(BigInteger, server_default=text("0"))
+    state: Mapped[str] = mapped_column(Exact, server_default=text("''"))
+    """Drawn anew with every change of items, edges, entities, or the space that is searched: no two states have the same."""
 
 
 class ItemRow(Table):
@@ -220,7 +222,36 @@ class EdgeRow(Table):
     weight: Mapped[float] = mapped_column(Float)
     origin: Mapped[str] = mapped_column(Exact, server_default=text("''"))
 
-    __table_args__ = (Index("edges_by_target", "scope", "target"), Index("edges_by_origin", "scope", "origin"))
+    __table_args__ = (
+        # In the order in which edges are followed, so that of a node with thousands no more are read than are wanted; and with all of an
+        # edge in them, so that no row is read at all.
+        Index("edges_from", "scope", "source", text("weight DESC"), "type", "target", "origin"),
+        Index("edges_to", "scope", "target", text("weight DESC"), "type", "source", "origin"),
+        # With the key of an edge: else SQLite takes one of the two above, which have all that is asked for, and reads a whole scope.
+        Index("edges_by_origin", "scope", "origin", "source", "type", "target"),
+    )
+
+
+class EntityRow(Table):
+    """Somebody or something that items speak of."""
+
+    __tablename__ = "entities"
+    scope: Mapped[str] = mapped_column(Exact, primary_key=True)
+    id: Mapped[str] = mapped_column(Exact, primary_key=True)
+    type: Mapped[str] = mapped_column(Exact)
+    name: Mapped[str] = mapped_column(Exact(long=True))
+    aliases: Mapped[list[str]] = mapped_column(JsonList)
+
+
+class EntityNameRow(Table):
+    """A key by which an entity is found, which follows from its names."""
+
+    __tablename__ = "entity_names"
+    scope: Mapped[str] = mapped_column(Exact, primary_key=True)
+    key: Mapped[str] = mapped_column(Exact, primary_key=True)
+    entity_id: Mapped[str] = mapped_column(Exact, primary_key=True)
+
+    __table_args__ = (Index("entity_names_by_entity", "scope", "entity_id"),)
 
 
 class TombstoneRow(Table):

@@ -9,7 +9,7 @@ from sqlalchemy import Connection, Select, bindparam, delete, func, insert, sele
 
 from ...filters import Filter
 from ...model import Entry, Stored, Symbol
-from ...outline import unpack
+from ...outline import count_symbols, unpack
 from .. import symbols as derived
 from .given import given
 from .rows import items, pages
@@ -140,7 +140,7 @@ def _agrees(source_ref: str | None, count: int, data: bytes | None) -> bool:
         return False
     if data and outline is None:
         return True
-    return count == bool(source_ref) + (len(outline.definitions) if outline else 0)
+    return count == count_symbols(source_ref, outline)
 
 
 def make_again(connection: Connection, scope: str, ids: Sequence[str]) -> None:

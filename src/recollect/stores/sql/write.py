@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Mapping, Sequence
+from secrets import token_hex
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -12,12 +13,27 @@ from sqlalchemy.dialects import postgresql, sqlite
 from sqlalchemy.orm import DeclarativeBase
 
 from ...errors import InvalidInput, ModelMismatch
-from ...model import Batch, Entry, Passages, Space, Written, node_of
-from . import rows
+from ...model import Batch, Edge, Entry, Passages, Space, Written
+from ..entities import checked as checked_entities
+from . import entities, linking, rows
 from .log import forget_items
 from .passages import chunk_rows
 from .rows import pages
-from .schema import CacheRow, ChunkRow, EdgeRow, FieldRow, FoundRow, ItemRow, OutlineRow, RetrievalRow, ScopeRow, SpaceRow, SymbolRow
+from .schema import (
+    CacheRow,
+    ChunkRow,
+    EdgeRow,
+    EntityNameRow,
+    EntityRow,
+    FieldRow,
+    FoundRow,
+    ItemRow,
+    OutlineRow,
+    RetrievalRow,
+    ScopeRow,
+    SpaceRow,
+    SymbolRow,
+)
 from .symbols import symbol_rows
 
 OF_AN_ITEM = (FieldRow, ChunkRow, SymbolRow, OutlineRow)
@@ -33,16 +49,18 @@ def active_space(connection: Connection) -> Space | None:
     return Space(row.model, row.dim, row.chunker) if row else None
 
 
-def _cut_within(end: Any) -> Any:
-    """Removes edges to and from nodes in a range of names; not those that are something else: an id may have a `#` in it."""
-    scope: Any = bindparam("of_scope")
-    item = select(ItemRow.id).where(ItemRow.scope == scope, ItemRow.id == end)
-    symbol = select(SymbolRow.node).where(SymbolRow.scope == scope, SymbolRow.node == end)
-    within = (end >= bindparam("first"), end < bindparam("beyond"))
-    return delete(EdgeRow).where(EdgeRow.scope == scope, *within, ~item.exists(), ~symbol.exists())
+_STATE = select(ScopeRow.change, ScopeRow.state).where(ScopeRow.scope == bindparam("scope"))
 
 
-_CUT_WITHIN = (_cut_within(EdgeRow.source), _cut_within(EdgeRow.target))
+def state_of(connection: Connection, scope: str) -> str:
+    """Names the state of a scope. A store that was filled before there were such names has the number of its last change."""
+    row = connection.execute(_STATE, {"scope": scope}).first()
+    return f"{row.change}:{row.state}" if row else "0:"
+
+
+def new_state() -> str:
+    """A name that no state had, also of a copy of the store that went another way."""
+    return token_hex(8)
 
 
 def upsert(connection: Connection, table: type[DeclarativeBase]) -> Any:
@@ -62,7 +80,17 @@ class Present(NamedTuple):
 class Writer(ABC):
     """Changes one scope within the connection's transaction. What differs between databases is in the methods at its end."""
 
-    OF_A_SCOPE: tuple[type[Any], ...] = (*OF_AN_ITEM, CacheRow, FoundRow, RetrievalRow, EdgeRow, ItemRow, ScopeRow)
+    OF_A_SCOPE: tuple[type[Any], ...] = (
+        *OF_AN_ITEM,
+        CacheRow,
+        FoundRow,
+        RetrievalRow,
+        EdgeRow,
+        EntityNameRow,
+        EntityRow,
+        ItemRow,
+        ScopeRow,
+    )
     """Tables with rows of a scope."""
 
     def __init__(self, connection: Connection, scope: str, space: Space | None) -> None:
@@ -85,13 +113,17 @@ class Writer(ABC):
         recut = [item_id for item_id in fresh if item_id in present and fresh[item_id].item.content_hash != present[item_id].content_hash]
         self._forget_cached([*recut, *gone])
         self._insert(fresh, seqs, revisions)
-        self._cut(gone)
+        are_others_known = self._know(batch)
+        linking.cut(self._connection, self._scope, gone)
         forget_items(self._connection, self._scope, gone)
         # Where a new version has no outline, nobody is told to read it for edges: what the one before said goes now.
-        self._unlink([item_id for item_id in fresh if item_id in present and not fresh[item_id].outline])
-        self._relink(batch)
+        silent = [item_id for item_id in fresh if item_id in present and not fresh[item_id].outline]
+        linking.unlink(self._connection, self._scope, silent)
+        is_linked_anew = self._relink(batch)
         if fresh or gone:
             self._record_change()
+        if fresh or gone or are_others_known or is_linked_anew:
+            self._record_state()
         return Written(
             added=tuple(item_id for item_id in fresh if item_id not in present),
             changed=tuple(item_id for item_id in fresh if item_id in present),
@@ -179,38 +211,42 @@ class Writer(ABC):
         for table, found in tables.items():
             self._put(table, found)
 
-    def _relink(self, batch: Batch) -> None:
-        """Let what items say take the place of what they said before. What somebody gave is never changed by what an item says."""
-        self._unlink(batch.relink)
+    def _know(self, batch: Batch) -> bool:
+        """Let entities come, each in the place of the one of its id, and go with their edges; whether any did."""
+        known = checked_entities(batch.entities)
+        present = {entity.id: entity for entity in entities.by_id(self._connection, self._scope, [*known, *batch.forget])}
+        fresh = [entity for entity in known.values() if present.get(entity.id) != entity]
+        gone = [each for each in dict.fromkeys(batch.forget) if each in present and each not in known]
+        entities.remove(self._connection, self._scope, [*gone, *(entity.id for entity in fresh if entity.id in present)])
+        self._put(EntityRow, entities.entity_rows(self._scope, fresh))
+        self._put(EntityNameRow, entities.name_rows(self._scope, fresh))
+        linking.cut_at(self._connection, self._scope, gone)
+        return bool(fresh or gone)
+
+    def _relink(self, batch: Batch) -> bool:
+        """Let what items say take the place of what they said before; whether any edge is another now.
+
+        What somebody gave is never changed by what an item says."""
+        new = linking.last_of_each(batch.edges)
+        gone = linking.unlink(self._connection, self._scope, batch.relink, but=new)
         for page in pages(list(dict.fromkeys(batch.relink))):
             own = update(OutlineRow).where(OutlineRow.scope == self._scope, OutlineRow.item_id.in_(page), ~OutlineRow.linked)
             self._connection.execute(own.values(linked=True))
-        if batch.edges:
-            statement = upsert(self._connection, EdgeRow)
-            statement = statement.on_conflict_do_update(
-                index_elements=["scope", "source", "type", "target"],
-                set_={"weight": statement.excluded.weight, "origin": statement.excluded.origin},
-                where=or_(EdgeRow.origin != "", statement.excluded.origin == ""),
-            )
-            names = ("source", "type", "target", "weight", "origin")
-            edges = [{"scope": self._scope} | {name: getattr(edge, name) for name in names} for edge in batch.edges]
-            self._connection.execute(statement, edges)
+        return gone + self._put_edges(list(new.values())) > 0
 
-    def _unlink(self, ids: Sequence[str]) -> None:
-        for page in pages([item_id for item_id in dict.fromkeys(ids) if item_id]):
-            self._connection.execute(delete(EdgeRow).where(EdgeRow.scope == self._scope, EdgeRow.origin.in_(page)))
-
-    def _cut(self, gone: Sequence[str]) -> None:
-        """Leave no edge of items that are gone, nor of anything in them, whether it was there till now or is long gone."""
-        for page in pages(gone):
-            touches = EdgeRow.source.in_(page) | EdgeRow.target.in_(page)
-            self._connection.execute(delete(EdgeRow).where(EdgeRow.scope == self._scope, touches))
-        self._unlink(gone)
-        if gone:
-            # Nothing comes between `#`, which ends the id in a node, and `$`.
-            within = [{"of_scope": self._scope, "first": node_of(item_id, ""), "beyond": f"{item_id}$"} for item_id in gone]
-            for statement in _CUT_WITHIN:
-                self._connection.execute(statement, within)
+    def _put_edges(self, edges: Sequence[Edge]) -> int:
+        """Keep edges, no two of one key; how many are new or others than before."""
+        if not edges:
+            return 0
+        statement = upsert(self._connection, EdgeRow)
+        statement = statement.on_conflict_do_update(
+            index_elements=["scope", "source", "type", "target"],
+            set_={"weight": statement.excluded.weight, "origin": statement.excluded.origin},
+            where=or_(EdgeRow.origin != "", statement.excluded.origin == "")
+            & or_(EdgeRow.weight != statement.excluded.weight, EdgeRow.origin != statement.excluded.origin),
+        )
+        counted = statement.execution_options(preserve_rowcount=True)
+        return self._connection.execute(counted, linking.edge_rows(self._scope, edges)).rowcount
 
     def add_passages(self, passages: Mapping[str, Passages], contents: Mapping[str, str]) -> None:
         """Keep passages of a space that is not searched yet, for items that still have the content they were made from."""
@@ -246,6 +282,7 @@ class Writer(ABC):
         self._connection.execute(update(SpaceRow).values(active=SpaceRow.id == self._space.id))
         self._connection.execute(delete(ChunkRow).where(ChunkRow.space != self._space.id))
         self._connection.execute(delete(SpaceRow).where(SpaceRow.id != self._space.id))
+        self._connection.execute(update(ScopeRow).values(state=new_state()))
 
     def drop(self) -> int:
         """Remove the scope."""
@@ -269,6 +306,11 @@ class Writer(ABC):
     @abstractmethod
     def _record_change(self) -> None:
         """Keep the last number that was given."""
+
+    def _record_state(self) -> None:
+        """Let the state of the scope have another name."""
+        own = upsert(self._connection, ScopeRow).values(scope=self._scope, change=0, state=new_state())
+        self._connection.execute(own.on_conflict_do_update(index_elements=["scope"], set_={"state": own.excluded.state}))
 
     @abstractmethod
     def _let_go(self, dead: Mapping[str, int], successors: Mapping[str, int]) -> None:

@@ -1,23 +1,28 @@
-"""The two indexes derived from one scope of the truth, and how they catch up with it.
+"""The indexes derived from one scope of the truth, and how they catch up with it: of words, of chunks, and of whole items.
 
-Each remembers the last change it applied. A missing or damaged one, or one of another model, is built anew.
+Each remembers the last change it applied. A missing or damaged one, or one of another model, is built anew; that of items only once
+somebody asks for it, from when on it follows every change.
 """
 
 from __future__ import annotations
 
 import shutil
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager
 from pathlib import Path
-from typing import Any, TypeAlias
+from tempfile import mkdtemp
+from typing import Any, Final, TypeAlias
+from weakref import finalize
 
 import numpy as np
 from sqlalchemy import Connection, select
 
-from ...model import Space, digest
+from ...model import Space, Vectors, digest
+from ...nearness import means
 from ...settings import VectorSettings
 from ..sql.schema import ChunkRow, ItemRow, ScopeRow, TombstoneRow
+from . import slots
 from . import text as text_index
 from . import vectors as vector_index
 from .text import TextDoc, TextIndex, TextSettings
@@ -29,6 +34,9 @@ ITEMS_PER_PAGE = 2_000
 TEXT = "text"
 """The folder of the text index."""
 
+FOLDERS: Final[dict[Vectors, str]] = {"chunks": "vectors", "items": "items"}
+"""How the folder of a vector index begins, before its space."""
+
 KEPT_DELETED = 20
 MAX_DELETED_SHARE = 0.1
 """Tantivy keeps deleted documents, and counts them in its scores, until it merges their segments. Beyond this share of
@@ -39,7 +47,7 @@ Matrix: TypeAlias = np.ndarray[Any, np.dtype[np.float16]]
 
 
 class ScopeIndexes:
-    """The text and the vector index of one scope."""
+    """The indexes of one scope."""
 
     def __init__(self, folder: Path, scope: str, *, text: TextSettings, vectors: VectorSettings) -> None:
         self.scope = scope
@@ -47,8 +55,10 @@ class ScopeIndexes:
         self._text_settings = text
         self._vector_settings = vectors
         self._text: TextIndex | None = None
-        self._vectors: tuple[Space, VectorIndex] | None = None
+        self._vectors: dict[Vectors, tuple[Space, VectorIndex]] = {}
+        self._private: tuple[Space, VectorIndex] | None = None
         self._opening = threading.RLock()
+        self._making_private = threading.Lock()
 
     @property
     def text(self) -> TextIndex:
@@ -58,51 +68,92 @@ class ScopeIndexes:
                 self._text = TextIndex.open(self.folder / TEXT, settings=self._text_settings)
             return self._text
 
-    def vectors(self, space: Space) -> VectorIndex:
-        """The vector index of a space. Raises its `Damaged` where it must be built anew."""
+    def vectors(self, space: Space, of: Vectors = "chunks") -> VectorIndex:
+        """A vector index of a space. Raises its `Damaged` where it must be built anew."""
         with self._opening:
-            if self._vectors is None or self._vectors[0] != space:
-                opened = VectorIndex.open(self._vector_folder(space), dim=space.dim, settings=self._vector_settings)
-                self._vectors = (space, opened)
-            return self._vectors[1]
+            if of not in self._vectors or self._vectors[of][0] != space:
+                self._vectors[of] = space, self._opened(self._vector_folder(space, of), space)
+            return self._vectors[of][1]
+
+    def _opened(self, folder: Path, space: Space) -> VectorIndex:
+        return VectorIndex.open(folder, dim=space.dim, settings=self._vector_settings)
+
+    def has_items(self, space: Space) -> bool:
+        """Whether there is an index of whole items."""
+        return slots.stamp_of(self._vector_folder(space, "items")) is not None
+
+    def _following(self, space: Space) -> list[Vectors]:
+        """The vector indexes that follow the truth."""
+        return [of for of in FOLDERS if of == "chunks" or self.has_items(space)]
 
     def refresh(self, space: Space | None) -> None:
         """Load what another process has applied."""
         self.text.refresh()
         if space:
-            self.vectors(space).refresh()
+            for of in self._following(space):
+                self.vectors(space, of).refresh()
 
     def applied(self, space: Space | None) -> int:
-        """The last change that both indexes have applied."""
-        return min(self.text.applied, self.vectors(space).applied) if space else self.text.applied
+        """The last change that every index has applied."""
+        vectors = [self.vectors(space, of).applied for of in self._following(space)] if space else []
+        return min([self.text.applied, *vectors])
+
+    def _growing(self) -> list[VectorIndex]:
+        """The vector indexes that are open and whose searches would gain from a graph."""
+        with self._opening:
+            return [index for _, index in self._vectors.values() if index.ann_due]
 
     @property
     def graph_due(self) -> bool:
-        """Whether searches of the vector index in use would gain from a graph."""
-        with self._opening:
-            return self._vectors is not None and self._vectors[1].ann_due
+        """Whether searches of a vector index in use would gain from a graph."""
+        return bool(self._growing())
 
-    def build_graph(self, lock: AbstractContextManager[None]) -> None:
+    def build_graph(self, lock: Callable[[], AbstractContextManager[None]]) -> None:
         """Build it. Minutes for a million; the lock is only taken to put it in place."""
-        with self._opening:
-            vectors = self._vectors
-        if vectors is not None:
-            vectors[1].build_ann(lock=lock)
+        for index in self._growing():
+            index.build_ann(lock=lock())
 
     def catch_up(self, connection: Connection, space: Space | None) -> None:
         """Apply every change of the truth that is missing. The caller holds the writer's lock."""
         self.refresh(space)
-        change = connection.scalar(select(ScopeRow.change).where(ScopeRow.scope == self.scope)) or 0
+        change = self._change(connection)
         if self.text.applied < change:
             dead = self._dead(connection, self.text.applied)
             self.text.apply(self._documents(connection, self.text.applied), dead.tolist(), change)
             if self.text.deleted > KEPT_DELETED + MAX_DELETED_SHARE * self.text.documents:
                 self._renew_text(connection, change)
-        if space and self.vectors(space).applied < change:
-            self._catch_up_vectors(connection, space, self.vectors(space), change)
+        if space:
+            for of in self._following(space):
+                if self.vectors(space, of).applied < change:
+                    self._catch_up_vectors(connection, space, self.vectors(space, of), change, of)
+
+    def add_items(self, connection: Connection, space: Space) -> None:
+        """Build the index of whole items, from when on it follows the truth. The caller holds the writer's lock."""
+        place = self._vector_folder(space, "items")
+        beside = place.with_name(f"{place.name}-new")
+        for folder in (beside, place):
+            shutil.rmtree(folder, ignore_errors=True)
+        self._catch_up_vectors(connection, space, self._opened(beside, space), self._change(connection), "items")
+        beside.rename(place)
+        self.vectors(space, "items").refresh()
+
+    def private_items(self, connection: Connection, space: Space) -> VectorIndex:
+        """The same where nothing may be written here: in a folder of this process, which goes with it."""
+        with self._making_private:
+            if self._private is None or self._private[0] != space:
+                folder = Path(mkdtemp(prefix="recollect-"))
+                finalize(self, shutil.rmtree, folder, ignore_errors=True)
+                self._private = space, self._opened(folder, space)
+            index, change = self._private[1], self._change(connection)
+            if index.applied < change:
+                self._catch_up_vectors(connection, space, index, change, "items")
+            return index
+
+    def _change(self, connection: Connection) -> int:
+        return connection.scalar(select(ScopeRow.change).where(ScopeRow.scope == self.scope)) or 0
 
     def rebuild(self, connection: Connection, space: Space | None) -> None:
-        """Forget both indexes and build them from the truth. The caller holds the writer's lock."""
+        """Forget all indexes and build from the truth those that everybody needs. The caller holds the writer's lock."""
         self.remove()
         self.catch_up(connection, space)
 
@@ -113,10 +164,11 @@ class ScopeIndexes:
         except text_index.Damaged:
             self._forget_text()
         if space:
-            try:
-                self.vectors(space).refresh()
-            except vector_index.Damaged:
-                self._forget_vectors(space)
+            for of in self._following(space):
+                try:
+                    self.vectors(space, of).refresh()
+                except vector_index.Damaged:
+                    self._forget_vectors(space, of)
         try:
             self.catch_up(connection, space)
         except (text_index.Damaged, vector_index.Damaged):
@@ -140,26 +192,27 @@ class ScopeIndexes:
             self._text = None
         shutil.rmtree(self.folder / TEXT, ignore_errors=True)
 
-    def _forget_vectors(self, space: Space) -> None:
+    def _forget_vectors(self, space: Space, of: Vectors) -> None:
         with self._opening:
-            self._vectors = None
-        shutil.rmtree(self._vector_folder(space), ignore_errors=True)
+            self._vectors.pop(of, None)
+        shutil.rmtree(self._vector_folder(space, of), ignore_errors=True)
 
     def remove(self) -> None:
-        """Take both indexes away."""
+        """Take all indexes away."""
         with self._opening:
-            self._text = self._vectors = None
+            self._text, self._vectors = None, {}
         if self.folder.exists():
             shutil.rmtree(self.folder)
 
     def _remove_other_spaces(self, space: Space | None) -> None:
-        kept = self._vector_folder(space).name if space else None
-        for folder in self.folder.glob("vectors-*"):
-            if folder.name != kept:
-                shutil.rmtree(folder)
+        kept = [self._vector_folder(space, of) for of in FOLDERS] if space else []
+        for begin in FOLDERS.values():
+            for folder in self.folder.glob(f"{begin}-*"):
+                if folder not in kept:
+                    shutil.rmtree(folder)
 
-    def _vector_folder(self, space: Space) -> Path:
-        return self.folder / f"vectors-{space.id}"
+    def _vector_folder(self, space: Space, of: Vectors) -> Path:
+        return self.folder / f"{FOLDERS[of]}-{space.id}"
 
     def _dead(self, connection: Connection, applied: int) -> Numbers:
         found = connection.scalars(
@@ -176,13 +229,16 @@ class ScopeIndexes:
         return (TextDoc(seq, title, path, text) for seq, title, path, text in rows)
 
     def prepare(self, connection: Connection, space: Space) -> None:
-        """Build the vector index of a space that is not searched yet, so that it can be from one moment to the next."""
-        folder = self._vector_folder(space)
-        shutil.rmtree(folder, ignore_errors=True)
-        change = connection.scalar(select(ScopeRow.change).where(ScopeRow.scope == self.scope)) or 0
-        self._catch_up_vectors(connection, space, VectorIndex.open(folder, dim=space.dim, settings=self._vector_settings), change)
+        """Build the vector indexes of a space that is not searched yet, so that they can be from one moment to the next."""
+        change = self._change(connection)
+        for of in FOLDERS:
+            if of == "items" and not any(self.folder.glob(f"{FOLDERS[of]}-*")):
+                continue
+            folder = self._vector_folder(space, of)
+            shutil.rmtree(folder, ignore_errors=True)
+            self._catch_up_vectors(connection, space, self._opened(folder, space), change, of)
 
-    def _catch_up_vectors(self, connection: Connection, space: Space, index: VectorIndex, change: int) -> None:
+    def _catch_up_vectors(self, connection: Connection, space: Space, index: VectorIndex, change: int, of: Vectors) -> None:
         dead = self._dead(connection, index.applied)
         while True:
             page = connection.scalars(
@@ -193,14 +249,14 @@ class ScopeIndexes:
             ).all()
             last = len(page) < ITEMS_PER_PAGE
             upto = change if last else page[-1]
-            seqs, ordinals, vectors = self._rows(connection, space, index.applied, upto)
+            seqs, ordinals, vectors = self._rows(connection, space, index.applied, upto, of)
             index.apply(seqs=seqs, ordinals=ordinals, vectors=vectors, dead=dead, applied=upto)
             if last:
                 return
             dead = dead[:0]
 
-    def _rows(self, connection: Connection, space: Space, after: int, upto: int) -> tuple[Numbers, Numbers, Matrix]:
-        """The index rows of the items of some changes: one for each chunk."""
+    def _rows(self, connection: Connection, space: Space, after: int, upto: int, of: Vectors) -> tuple[Numbers, Numbers, Matrix]:
+        """The index rows of the items of some changes: one for each chunk, or for each item."""
         found = connection.execute(
             select(ItemRow.seq, ChunkRow.ordinal, ChunkRow.vector)
             .join(ChunkRow, (ChunkRow.scope == ItemRow.scope) & (ChunkRow.item_id == ItemRow.id) & (ChunkRow.space == space.id))
@@ -210,4 +266,7 @@ class ScopeIndexes:
         seqs = np.array([row[0] for row in found], np.int64)
         ordinals = np.array([row[1] for row in found], np.int32)
         vectors = np.frombuffer(b"".join(row[2] for row in found), np.float16).reshape(-1, space.dim)
+        if of == "items" and len(seqs):
+            firsts = np.flatnonzero(np.diff(seqs, prepend=-1))
+            return seqs[firsts], np.zeros(len(firsts), np.int32), means(vectors, firsts).astype(np.float16)
         return seqs, ordinals, vectors

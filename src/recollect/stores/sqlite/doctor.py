@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator
 
 from sqlalchemy import Connection, func, select
 
-from ...model import Finding, Space
+from ...model import Finding, Space, Vectors
 from ..sql.doctor import orphans, symbols
 from ..sql.schema import VERSION, ChunkRow, ItemRow, MetaRow, ScopeRow
 from ..sql.write import active_space
@@ -75,6 +75,8 @@ def _wrong(connection: Connection, indexes: ScopeIndexes, space: Space | None) -
             wrong += [f"vectors: {problem}" for problem in indexes.vectors(space).verify()]
             if (expected := _vectors(connection, indexes.scope, space)) != len(indexes.vectors(space)):
                 wrong.append(f"the vector index has {len(indexes.vectors(space))} of {expected} vectors")
+            if indexes.has_items(space):
+                wrong += _wrong_items(connection, indexes, space)
         if (applied := indexes.applied(space)) < change:
             wrong.append(f"behind: change {applied} of {change}")
     except (text_index.Damaged, vector_index.Damaged) as damage:
@@ -82,7 +84,16 @@ def _wrong(connection: Connection, indexes: ScopeIndexes, space: Space | None) -
     return wrong
 
 
-def _vectors(connection: Connection, scope: str, space: Space) -> int:
-    """One for each chunk."""
-    query = select(func.count()).select_from(ChunkRow).where(ChunkRow.scope == scope, ChunkRow.space == space.id)
+def _wrong_items(connection: Connection, indexes: ScopeIndexes, space: Space) -> list[str]:
+    index = indexes.vectors(space, "items")
+    wrong = [f"vectors of items: {problem}" for problem in index.verify()]
+    if (expected := _vectors(connection, indexes.scope, space, "items")) != len(index):
+        wrong.append(f"the index of whole items has {len(index)} of {expected} vectors")
+    return wrong
+
+
+def _vectors(connection: Connection, scope: str, space: Space, of: Vectors = "chunks") -> int:
+    """One for each chunk, or for each item that has any."""
+    counted = func.count() if of == "chunks" else func.count(ChunkRow.item_id.distinct())
+    query = select(counted).select_from(ChunkRow).where(ChunkRow.scope == scope, ChunkRow.space == space.id)
     return connection.scalar(query) or 0

@@ -43,13 +43,26 @@ STEPS: Final[dict[int, tuple[str, ...]]] = {
         "ALTER TABLE edges ADD COLUMN origin VARCHAR DEFAULT '' NOT NULL",
         "CREATE INDEX edges_by_origin ON edges (scope, origin)",
     ),
+    5: (
+        "CREATE TABLE entities (scope VARCHAR NOT NULL, id VARCHAR NOT NULL, type VARCHAR NOT NULL, name TEXT NOT NULL,"
+        " aliases JSON NOT NULL, PRIMARY KEY (scope, id))",
+        'CREATE TABLE entity_names (scope VARCHAR NOT NULL, "key" VARCHAR NOT NULL, entity_id VARCHAR NOT NULL,'
+        ' PRIMARY KEY (scope, "key", entity_id))',
+        "CREATE INDEX entity_names_by_entity ON entity_names (scope, entity_id)",
+        "ALTER TABLE scopes ADD COLUMN state VARCHAR DEFAULT '' NOT NULL",
+        "CREATE INDEX edges_from ON edges (scope, source, weight DESC, type, target, origin)",
+        "CREATE INDEX edges_to ON edges (scope, target, weight DESC, type, source, origin)",
+        "DROP INDEX edges_by_target",
+        "DROP INDEX edges_by_origin",
+        "CREATE INDEX edges_by_origin ON edges (scope, origin, source, type, target)",
+    ),
 }
 """What leads to a version from the one before it."""
 
 SEEN_AS: Final[dict[int, tuple[str, ...]]] = {
     2: (
         "CREATE TEMP VIEW chunks AS SELECT *, NULL AS words FROM main.chunks",
-        "CREATE TEMP VIEW scopes AS SELECT *, 0 AS cache_hits, 0 AS cache_misses FROM main.scopes",
+        "CREATE TEMP VIEW scopes AS SELECT *, 0 AS cache_hits, 0 AS cache_misses, '' AS state FROM main.scopes",
         "CREATE TEMP TABLE chunk_cache (scope, item_id, recipe, content_hash, created_at, used, bytes, data)",
     ),
     3: (
@@ -61,6 +74,11 @@ SEEN_AS: Final[dict[int, tuple[str, ...]]] = {
         "CREATE TEMP TABLE symbols (scope, item_id, ordinal, key, name, qualified, kind, start_idx, end_idx, line_start, line_end,"
         " parent, node)",
         "CREATE TEMP VIEW edges AS SELECT *, '' AS origin FROM main.edges",
+    ),
+    5: (
+        "CREATE TEMP TABLE entities (scope, id, type, name, aliases)",
+        "CREATE TEMP TABLE entity_names (scope, key, entity_id)",
+        "CREATE TEMP VIEW IF NOT EXISTS scopes AS SELECT *, '' AS state FROM main.scopes",
     ),
 }
 """What makes a database of the version before look like one of a version to a connection that only reads."""

@@ -12,7 +12,8 @@ from sqlalchemy import Connection, func, select
 
 from ...model import Space, StoreStatus
 from ..sql.cache import ChunkCache
-from ..sql.schema import ChunkRow, EdgeRow, ItemRow, MetaRow, ScopeRow
+from ..sql.reading import filled_scopes
+from ..sql.schema import ChunkRow, EdgeRow, EntityRow, ItemRow, MetaRow
 from . import text as text_index
 from . import vectors as vector_index
 from .derived import ScopeIndexes
@@ -37,10 +38,11 @@ def describe(connection: Connection, folder: Path, indexes: ScopeIndexes, cache:
         url=url_of(folder),
         version=int(connection.scalar(select(MetaRow.value).where(MetaRow.name == "version")) or 0),
         scope=scope,
-        scopes=count(ScopeRow, select(ItemRow.id).where(ItemRow.scope == ScopeRow.scope).exists()),
+        scopes=len(filled_scopes(connection)),
         items=count(ItemRow, ItemRow.scope == scope),
         chunks=count(ChunkRow, ChunkRow.scope == scope, ChunkRow.space == (space.id if space else "")),
         edges=count(EdgeRow, EdgeRow.scope == scope),
+        entities=count(EntityRow, EntityRow.scope == scope),
         space=space,
         vector_index=policy,
         bytes_on_disk=_bytes_in(folder),

@@ -19,7 +19,7 @@ from sqlalchemy import Connection, select
 from ...cancellation import checkpoint, in_pool, shielded, within
 from ...errors import Cancelled, StoreBusy, StoreFull, StoreReadOnly
 from ...filters import Filter
-from ...model import Batch, Finding, Passages, Ranking, Retrieval, Space, StoreStatus, Vector, Written
+from ...model import Batch, Finding, Passages, Ranking, Retrieval, Space, StoreStatus, Vector, Vectors, Written
 from ...settings import CacheSettings, VectorSettings
 from ...textquery import Node
 from ..sql import log as retrieval_log
@@ -28,6 +28,7 @@ from ..sql.schema import VERSION, ScopeRow
 from ..sql.write import active_space
 from . import text as text_index
 from . import vectors as vector_index
+from . import walk
 from .cache import EmbeddedCache
 from .collect import Collector, Found
 from .database import Database, explained
@@ -36,6 +37,7 @@ from .doctor import examine
 from .lock import WriterLock
 from .status import describe, url_of
 from .text import TextSettings
+from .vectors import VectorIndex
 from .write import SqliteWriter, standing
 
 log = logging.getLogger(__name__)
@@ -55,6 +57,8 @@ BRIEF_S = 0.01
 
 class SqliteStore(SqlReading):
     """A folder on this machine: `recollect.db`, and for each scope the indexes derived from it."""
+
+    _graph = walk
 
     def __init__(
         self,
@@ -244,7 +248,7 @@ class SqliteStore(SqlReading):
 
     def _build_graph(self, indexes: ScopeIndexes) -> None:
         try:
-            indexes.build_graph(self._lock.held(self._lock_timeout_s))
+            indexes.build_graph(lambda: self._lock.held(self._lock_timeout_s))
         except (OSError, StoreBusy, vector_index.Damaged) as error:
             log.warning("the graph of %s was not built: %s", indexes.folder, error)
 
@@ -336,23 +340,36 @@ class SqliteStore(SqlReading):
 
         return await self._run(self._search, scope, search)
 
-    async def search_vectors(self, scope: str, vector: Vector, *, k: int, where: Filter | None = None) -> Ranking:
-        return await self._run(self.search_vectors_here, scope, vector, k=k, where=where)
+    async def search_vectors(self, scope: str, vector: Vector, *, k: int, where: Filter | None = None, of: Vectors = "chunks") -> Ranking:
+        return await self._run(self.search_vectors_here, scope, vector, k=k, where=where, of=of)
 
-    def search_vectors_here(self, scope: str, vector: Vector, *, k: int, where: Filter | None = None) -> Ranking:
+    def search_vectors_here(self, scope: str, vector: Vector, *, k: int, where: Filter | None = None, of: Vectors = "chunks") -> Ranking:
         def search(connection: Connection, indexes: ScopeIndexes, space: Space | None) -> Ranking:
             if space is None:
                 return ()
             index = indexes.vectors(space)
+            if of == "items" and len(index):
+                index = self._items(connection, indexes, space)
 
             def ask(n: int, allowed: Any) -> list[Found]:
                 seqs, ordinals, cosines = index.search(np.asarray(vector, np.float32), k=n, allowed=allowed)
                 similarities = (1.0 + cosines.astype(np.float64)) / 2.0
-                return [Found(*found) for found in zip(seqs.tolist(), similarities.tolist(), ordinals.tolist(), strict=True)]
+                chunks = ordinals.tolist() if of == "chunks" else [None] * len(seqs)
+                return [Found(*found) for found in zip(seqs.tolist(), similarities.tolist(), chunks, strict=True)]
 
             return Collector(connection, scope, where).best(ask, k)
 
         return self._search(scope, search)
+
+    def _items(self, connection: Connection, indexes: ScopeIndexes, space: Space) -> VectorIndex:
+        """The index of whole items, made where nobody asked for it before."""
+        if not indexes.has_items(space):
+            if not self._db.writable:
+                return indexes.private_items(connection, space)
+            with self._mending(self._lock_timeout_s):
+                if not indexes.has_items(space):
+                    indexes.add_items(connection, space)
+        return indexes.vectors(space, "items")
 
     async def scopes(self) -> list[str]:
         return await self._run(self._look_up, filled_scopes)

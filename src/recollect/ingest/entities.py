@@ -1,0 +1,143 @@
+"""Entities as they are named by what is taken in: by an id, or by a name that one of them may have already."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Sequence
+from functools import lru_cache
+from typing import Final, NamedTuple
+
+from ..model import Entity
+from ..naming import exact_key
+from ..ports import Store
+
+ANY: Final = "entity"
+"""The type of what is only known by its name."""
+AN_ID: Final = re.compile(r"[a-z][a-z0-9_-]*:\S{1,300}")
+PAGE: Final = 400
+"""Names looked up at once."""
+SHARED: Final = 50
+"""How many entities may have one name, on average, to be looked up with the others at once."""
+
+
+class Named(NamedTuple):
+    """An entity as it is given: by its name, or with all that is known of it."""
+
+    name: str
+    type: str = ""
+    id: str = ""
+    aliases: tuple[str, ...] = ()
+
+    @classmethod
+    def of(cls, text: str) -> Named:
+        """What is meant by a text alone: an id such as `customer:a1b2`, or a name."""
+        text = text.strip()
+        if not AN_ID.fullmatch(text):
+            return cls(text)
+        rest = text.partition(":")[2]
+        return cls(" ".join(re.split(r"[\W_]+", rest)).strip() or rest, "", text)
+
+    @property
+    def default_id(self) -> str:
+        """The id that follows from type and name; empty where the name has neither letters nor digits."""
+        key = _key(self.name)
+        return f"{_slug(self.type) if self.type else ANY}:{key[1:]}" if key else ""
+
+
+_key = lru_cache(maxsize=65_536)(exact_key)
+"""Of 100,000 names of a graph, most come again and again."""
+
+
+def _slug(type_: str) -> str:
+    return "-".join(re.findall(r"[^\W_]+", type_.casefold())) or ANY
+
+
+class Entities:
+    """The entities of a scope, of the names and ids that were looked up, and those that are new."""
+
+    def __init__(self, store: Store, scope: str) -> None:
+        self._store, self._scope = store, scope
+        self._asked: set[str] = set()
+        self._known: dict[str, Entity] = {}
+        self._by_key: dict[str, dict[str, None]] = {}
+        self._new: dict[str, Entity] = {}
+        self._ids: dict[Named, str | None] = {}
+        """What was asked for already: names come again and again."""
+        self._are_any: bool | None = None
+        """Whether there were entities in the beginning."""
+
+    async def learn(self, given: Iterable[Named]) -> None:
+        """Look up what is not known yet of these."""
+        new = {each: each.id or each.default_id for each in dict.fromkeys(given) if each not in self._ids}
+        if self._are_any is None and new:
+            self._are_any = await anext(self._store.entities(self._scope), None) is not None
+        if not self._are_any:
+            return
+        ids = set(new.values()) - self._asked - {""}
+        for page in _pages(sorted(ids)):
+            self._keep(await self._store.entities_of(self._scope, page))
+        unknown = (each for each, default in new.items() if not each.id and default and default not in self._known)
+        keys = {_key(each.name) for each in unknown} - self._asked
+        for page in _pages(sorted(keys)):
+            self._keep(await self._store.entities_named(self._scope, page, limit=SHARED * PAGE))
+        self._asked |= ids | keys
+
+    def _keep(self, found: Iterable[Entity]) -> None:
+        for entity in found:
+            self._known.setdefault(entity.id, entity)
+            for name in entity.names:
+                self._by_key.setdefault(_key(name), {})[entity.id] = None
+
+    def called(self, name: str) -> str | None:
+        """The id of the only entity that has an id or a name."""
+        if name in self._known:
+            return name
+        found = self._by_key.get(_key(name), {})
+        return next(iter(found)) if len(found) == 1 else None
+
+    def id_of(self, given: Named) -> str | None:
+        """The id of an entity, which is new where none is meant that is known; None for a name without letters and digits."""
+        if given in self._ids:
+            return self._ids[given]
+        entity_id = given.id or given.default_id
+        if entity_id not in self._known and not given.id:
+            entity_id = self._meant(given) or entity_id
+        if not entity_id or not given.name:
+            entity_id = ""
+        else:
+            before = self._known.get(entity_id)
+            after = _joined(before, given) if before else _made(entity_id, given)
+            if after != before:
+                self._new[entity_id] = self._known[entity_id] = after
+                self._keep([after])
+                if given.id or given.aliases:
+                    self._ids.clear()  # Another name may mean it from now on.
+        self._ids[given] = entity_id or None
+        return self._ids[given]
+
+    def _meant(self, given: Named) -> str | None:
+        """The entity of that name, and of that type where one is said; where several are, none."""
+        found = self._by_key.get(_key(given.name), {})
+        fitting = [each for each in found if not given.type or self._known[each].type.casefold() == given.type.casefold()]
+        return fitting[0] if len(fitting) == 1 else None
+
+    def taken(self) -> list[Entity]:
+        """What is new or has changed since this was asked last."""
+        found, self._new = list(self._new.values()), {}
+        return found
+
+
+def _made(item_id: str, given: Named) -> Entity:
+    return Entity(item_id, given.type or item_id.partition(":")[0] or ANY, given.name, tuple(dict.fromkeys(given.aliases)))
+
+
+def _joined(known: Entity, given: Named) -> Entity:
+    """An entity with what is said of it now. A bare name or id says nothing more."""
+    if not (given.type or given.aliases):
+        return known
+    names = tuple(dict.fromkeys((*known.names, given.name, *given.aliases)))
+    return Entity(known.id, given.type or known.type, given.name, tuple(each for each in names if each != given.name))
+
+
+def _pages(keys: Sequence[str]) -> Iterable[Sequence[str]]:
+    return (keys[begin : begin + PAGE] for begin in range(0, len(keys), PAGE))

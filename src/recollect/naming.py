@@ -1,0 +1,86 @@
+"""Names of entities: how they are folded, by which keys one is found, and by which one that is nearly the same. Pure."""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from itertools import accumulate, pairwise
+from typing import Final
+
+MAX_KEY: Final = 120
+"""Characters of a folded name that count."""
+ONE_EDIT: Final = 5
+"""Letters from which a name may be written with one edit and still be meant."""
+TWO_EDITS: Final = 10
+
+# Words, and the parts that capitals make of them: `My` and `SQL`.
+_PART: Final = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[^\W_A-Z]+|[A-Z]+")
+
+
+def folded(name: str) -> str:
+    """Letters and digits in small letters, without accents: `Łódź, St.` is `łodzst`, `Ödön` is `odon`, `㎒` is `mhz`."""
+    plain = unicodedata.normalize("NFKD", unicodedata.normalize("NFKD", name).casefold())
+    return "".join(filter(str.isalnum, plain))[:MAX_KEY]
+
+
+def breaks(name: str) -> set[int]:
+    """After how many letters of its folded form a name goes on with another word: 2 for `My SQL` and `MySQL`, none for `Island`."""
+    return set(accumulate(len(folded(part)) for part in _PART.findall(name))) - {len(folded(name))}
+
+
+def allowed_edits(key: str) -> int:
+    """How many letters of a folded name may be wrong, missing, or too many."""
+    return 2 if len(key) >= TWO_EDITS else 1 if len(key) >= ONE_EDIT else 0
+
+
+def exact_key(name: str) -> str:
+    """What a name is looked up by; empty where it has neither letters nor digits."""
+    key = folded(name)
+    return f"={key}" if key else ""
+
+
+def keys_of(name: str) -> list[str]:
+    """All keys of a name: its own, and one for each of the parts of which at least one is left whole by the edits that are allowed."""
+    key = folded(name)
+    if not key:
+        return []
+    return [f"={key}", *(f"{len(key)}.{part}.{key[start:end]}" for part, (start, end) in enumerate(_parts(len(key))))]
+
+
+def near_keys(name: str) -> list[str]:
+    """The keys under which every name is found that is at most the allowed edits away, or has two letters swapped; others are, too, so
+    `edits` must be asked."""
+    key = folded(name)
+    most = allowed_edits(key)
+    found = {f"={key[:place]}{key[place + 1]}{key[place]}{key[place + 2 :]}": None for place in range(len(key) - 1)}
+    for length in range(len(key) - most, len(key) + most + 1):
+        for part, (start, end) in enumerate(_parts(length)):
+            for shift in range(-most, most + 1):
+                if start + shift >= 0 and end + shift <= len(key):
+                    found[f"{length}.{part}.{key[start + shift : end + shift]}"] = None
+    return list(found) if most else []
+
+
+def _parts(length: int) -> list[tuple[int, int]]:
+    """A name of this length in one part more than edits are allowed in it: none where no edit is."""
+    count = 0 if length < ONE_EDIT - 1 else 3 if length >= TWO_EDITS - 2 else 2
+    bounds = [length * part // count for part in range(count + 1)] if count else []
+    return list(pairwise(bounds))
+
+
+def edits(first: str, second: str, most: int) -> int | None:
+    """How many letters have to change, come, go, or swap with the next to make one folded name the other; None where more than `most`."""
+    if abs(len(first) - len(second)) > most:
+        return None
+    before: list[int] = []
+    row = list(range(len(second) + 1))
+    for i, a in enumerate(first, 1):
+        above, before, row = before, row, [i]
+        for j, b in enumerate(second, 1):
+            best = min(before[j] + 1, row[j - 1] + 1, before[j - 1] + (a != b))
+            if i > 1 and j > 1 and a == second[j - 2] and first[i - 2] == b:
+                best = min(best, above[j - 2] + 1)
+            row.append(best)
+        if min(row) > most:
+            return None
+    return row[-1] if row[-1] <= most else None

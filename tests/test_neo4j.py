@@ -1,0 +1,447 @@
+"""What is the Neo4j store's own: nothing anybody writes is Cypher or Lucene, writers queue, errors are one line, and `doctor` mends."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import asynccontextmanager
+from datetime import UTC, datetime
+from itertools import product
+from typing import Any
+
+import pytest
+from neo4j import exceptions
+
+from recollect import Item, Library
+from recollect.errors import InvalidInput, NotFound, StoreBusy, StoreError, StoreReadOnly, StoreUnreachable
+from recollect.filters import parse
+from recollect.globs import backtracking_regexes_of
+from recollect.model import Batch, Edge, Entity, Retrieval, Returned
+from recollect.naming import keys_of
+from recollect.settings import Neo4jSettings, load
+from recollect.stores import check_there, open_store
+from recollect.stores.neo4j.address import address
+from recollect.stores.neo4j.keys import key_of, ordered, unordered, value_of
+from recollect.stores.neo4j.meaning import meaning
+from recollect.stores.neo4j.schema import OLDEST, version
+from recollect.stores.neo4j.store import Neo4jStore
+from recollect.stores.reference import ReferenceStore
+from recollect.testing.cases import OTHER, SCOPE, WHEN, direction, entry, ids, near, outlined, plain, scanned, write
+from recollect.textquery import Boolean, Phrase, Prefix, Term
+from recollect.understand.text import parse as understood
+
+HOSTILE = [
+    "' OR 1=1 //",
+    '"}) DETACH DELETE (n) //',
+    "`) MATCH (n) DETACH DELETE n //",
+    "$where0",
+    "} RETURN 1 //",
+    "\\' \\\" \\u0027",
+    "*:* AND NOT words:x",
+    "i.scope = 'tenant-b' OR true",
+    "a' RETURN n UNION MATCH (m) RETURN m //",
+    "LOAD CSV FROM 'file:///etc/passwd' AS line",
+    "|",
+    "@",
+    "a\0b\1c",
+]
+
+
+@asynccontextmanager
+async def opened(url: str, **options: Any) -> AsyncIterator[Neo4jStore]:
+    store = Neo4jStore(url, **{"options": Neo4jSettings(pool_size=4), **options})
+    try:
+        yield store
+    finally:
+        await store.close()
+
+
+def run(work: Callable[[], Awaitable[None]]) -> None:
+    asyncio.run(work())  # type: ignore[arg-type]
+
+
+def test_nothing_that_is_written_or_asked_is_ever_a_statement(neo4j_url: str) -> None:
+    """Ids, titles, texts, names of fields, values, types, entities, recipes and questions, each of which would be harmful if it were."""
+
+    async def work() -> None:
+        async with opened(neo4j_url) as store:
+            await write(store, plain("canary", "somebody else's", scope=OTHER, metadata={"x": 1}), scope=OTHER)
+            for at, text in enumerate(HOSTILE):
+                item = entry(
+                    f"{at} {text}",
+                    f"word {text}",
+                    title=text,
+                    kind=text,
+                    source=text,
+                    source_ref=text,
+                    version=text,
+                    entities=(text,),
+                    metadata={text: text, f"{text}n": at},
+                )
+                named = Entity(f"entity {text}", text, text, (text, f"{text} alias"))
+                edge = Edge(f"{at} {text}", text, f"entity {text}", origin=f"{at} {text}")
+                await store.write(SCOPE, Batch([item], [edge], entities=[named]), space=_space())
+                name = f"{at} {text}"
+                assert (await store.get(SCOPE, [name]))[0].item == item.item
+                for where in ({text: text}, {"kind": text}, {"title": {"prefix": text}}, {f"{text}n": {"gte": at}}, {"entities": text}):
+                    chosen = parse(where if text not in ("AND", "OR", "NOT") else {f"metadata.{text}": text})
+                    assert name in await scanned(store, chosen), where
+                    assert name in ids(await store.search_text(SCOPE, Term("word"), k=99, where=chosen)), where
+                    assert name in ids(await store.search_vectors(SCOPE, direction("q"), k=99, where=chosen)), where
+                assert (await store.facets(SCOPE, [f"metadata.{text}"]))[f"metadata.{text}"] == {text: 1}
+                assert (await store.links(SCOPE, [name], fan_out=5, types=[text]))[name] == (edge,)
+                assert [visit.id for visit in await store.walk(SCOPE, [name], hops=1, fan_out=5)] == [name, f"entity {text}"]
+                assert named in await store.entities_named(SCOPE, [*keys_of(text), *keys_of(f"{text} alias")], limit=99)
+                assert set(await store.known(SCOPE, text, "")) == {text}
+                await store.cache(SCOPE, text, {name: (item.item.content_hash, b"made")}, at=WHEN)
+                assert await store.cached(SCOPE, text, {name: item.item.content_hash}) == {name: b"made"}
+                found = (Returned(1, name, 0.5),)
+                await store.log(SCOPE, Retrieval(id=text, at=WHEN, query=text, profile=text, took_ms=1.0, found=found), max_entries=99)
+                for query in (Term(text), Phrase(text), Prefix(text), Boolean(must=(Term("word"),), must_not=(Phrase(text),))):
+                    await store.search_text(SCOPE, query, k=5)
+                for mode in ("web", "plain", "phrase"):
+                    await store.search_text(SCOPE, understood(text, mode), k=5)
+                await store.symbols(SCOPE, [text], limit=5, where=parse({f"{text}n": at}))
+            assert {each.query async for each in store.retrievals(SCOPE)} == set(HOSTILE)
+            for scope in HOSTILE:
+                assert await store.search_text(scope, Term("word"), k=5) == ()
+                assert await store.drop(scope) == 0
+            assert await scanned(store, scope=OTHER) == ["canary"]
+            assert len(await scanned(store)) == len(HOSTILE)
+            assert (await write(store, delete=await scanned(store))).deleted
+            assert await scanned(store, scope=OTHER) == ["canary"]
+
+    run(work)
+
+
+def _space() -> Any:
+    from recollect.testing.cases import SPACE
+
+    return SPACE
+
+
+def test_a_scope_is_told_apart_from_another_by_every_character(neo4j_url: str) -> None:
+    """A name in one must not be a name in the other, whatever both are called."""
+    marks = ["alpha", "beta", "gamma", "delta", "zeta", "theta", "kappa"]
+    places = [("a", "b\0c"), ("a\0b", "c"), ("a\1\1b", "c"), ("a\1", "\0c"), ("😀", "x"), ("\ue000", "x"), ("a", "b")]
+
+    async def work() -> None:
+        async with opened(neo4j_url) as store:
+            for at, (scope, name) in enumerate(places):
+                await write(store, plain(name, marks[at], scope=scope), scope=scope)
+            for at, (scope, name) in enumerate(places):
+                own = sorted(each for other, each in places if other == scope)
+                assert await scanned(store, scope=scope) == own
+                assert ids(await store.search_text(scope, Term(marks[at]), k=9)) == [name]
+            assert await store.scopes() == sorted({scope for scope, _ in places})
+            assert await store.drop("a") == 2
+            assert await store.scopes() == sorted({scope for scope, _ in places} - {"a"})
+
+    run(work)
+
+
+def test_words_are_ranked_as_the_reference_ranks_them(neo4j_url: str) -> None:
+    """With other scopes in the same index, and long items among short ones."""
+    texts = {f"i{at:03}": " ".join(f"w{(at * step) % 17}" for step in range(1, at % 90 + 3)) for at in range(150)}
+    entries = [plain(name, text, title=f"w{len(text) % 5}") for name, text in texts.items()]
+
+    async def work() -> None:
+        reference = ReferenceStore()
+        async with opened(neo4j_url) as store:
+            await write(store, *(plain(f"n{at}", "w1 w2 " * 30, scope=OTHER) for at in range(50)), scope=OTHER)
+            for one in (store, reference):
+                await one.write(SCOPE, Batch(entries))
+                await one.write(SCOPE, Batch(delete=[f"i{at:03}" for at in range(0, 150, 7)]))
+            for query in (Term("w1"), Term("w1 w2 w16"), Boolean(should=(Term("w3 w4"), Phrase("w3 w4")))):
+                assert await store.search_text(SCOPE, query, k=20) == await reference.search_text(SCOPE, query, k=20)
+
+    run(work)
+
+
+def test_a_question_of_a_thousand_words_is_answered(neo4j_url: str) -> None:
+    words = ["q" + "".join(letters) for letters in product("bcfhjkmnpqrtvwxz", repeat=3)][:3_000]
+
+    async def work() -> None:
+        async with opened(neo4j_url) as store:
+            await write(store, plain("all", " ".join(words)), plain("some", " ".join(words[:40])), plain("none", "nothing"))
+            assert set(ids(await store.search_text(SCOPE, Term(" ".join(words)), k=9))) == {"all", "some"}
+            assert ids(await store.search_text(SCOPE, Phrase(" ".join(words)), k=9)) == ["all"]
+            every = Boolean(must=tuple(Term(word) for word in words))
+            assert ids(await store.search_text(SCOPE, every, k=9)) == ["all"]
+            either = Boolean(should=tuple(Prefix(word) for word in words), must_not=(Term(words[-1]),))
+            assert ids(await store.search_text(SCOPE, either, k=9)) == ["some"]
+
+    run(work)
+
+
+def test_filters_hold_together_with_hybrid_search(neo4j_url: str) -> None:
+    """Through the library, by words and by meaning at once: every result passes, and there are as many as were asked for."""
+    at = datetime(2024, 5, 17, tzinfo=UTC)
+    subjects = ["night trains to the sea", "backups of the database", "cats that sleep all day", "the price of bread"]
+    items = [
+        Item(
+            scope="default",
+            id=f"d{n:02}",
+            text=f"A note on {subjects[n % 4]}, number {n}.",
+            created_at=at,
+            updated_at=at,
+            metadata={"n": n},
+        )
+        for n in range(40)
+    ]
+
+    async def work() -> None:
+        library = Library.open(neo4j_url.replace("bolt://", "neo4j://"))
+        try:
+            await library.add(items)
+            for where, passing in (
+                ({"n": {"gte": 20}}, range(20, 40)),
+                ({"NOT": {"n": [1, 5, 9]}}, [n for n in range(40) if n not in (1, 5, 9)]),
+                ({"n": {"lt": 3}}, range(3)),
+            ):
+                found = await library.search("how is the database backed up", k=10, where=where)
+                names = [each.item_id for each in found.candidates]
+                assert len(names) == min(10, len(passing))
+                assert set(names) <= {f"d{n:02}" for n in passing}
+            best = await library.search("how is the database backed up", k=5, where={"n": {"gte": 20}})
+            assert all("backups" in item.text for item in items if item.id in [each.item_id for each in best.candidates])
+        finally:
+            await library.close()
+
+    run(work)
+
+
+def test_the_index_of_vectors_gives_what_comparing_all_of_them_gives(neo4j_url: str) -> None:
+    """Of chunks and of whole items, with a filter that leaves many, few or the farthest, and with another scope in the same index."""
+    query = direction("query")
+    entries = [
+        entry(f"i{at:03}", "text", near(query, f"a{at}", at / 300), direction(f"b{at}"), metadata={"n": at, "third": at % 3})
+        for at in range(700)
+    ]
+    others = [entry(f"o{at:03}", "text", near(query, f"o{at}", 0.01), scope=OTHER) for at in range(60)]
+
+    async def work() -> None:
+        async with opened(neo4j_url) as one_by_one, opened(neo4j_url, options=Neo4jSettings(exact_below=0)) as by_index:
+            await write(one_by_one, *others, scope=OTHER)
+            await write(one_by_one, *entries)
+            assert (await one_by_one.status(SCOPE)).vector_index == "exact"
+            assert (await by_index.status(SCOPE)).vector_index == "hnsw"
+            for where in (None, {"third": 1}, {"n": {"gte": 690}}, {"n": [3, 699]}):
+                for of in ("chunks", "items"):
+                    found, expected = [
+                        await store.search_vectors(SCOPE, query, k=12, where=parse(where), of=of) for store in (by_index, one_by_one)
+                    ]
+                    assert found == expected, (where, of)
+
+    run(work)
+
+
+def test_two_writers_of_a_scope_queue_and_nothing_is_lost(neo4j_url: str) -> None:
+    async def work() -> None:
+        async with opened(neo4j_url) as first, opened(neo4j_url) as second:
+            await write(first, plain("seed", "shared"))
+            writes = [
+                write(store, entry(f"{name}{at}", "shared words")) for at in range(8) for name, store in (("a", first), ("b", second))
+            ]
+            assert sorted(name for done in await asyncio.gather(*writes) for name in done.added) == sorted(
+                f"{name}{at}" for at in range(8) for name in "ab"
+            )
+            assert len(await first.search_text(SCOPE, Term("shared"), k=99)) == 17
+            assert [each for each in await second.doctor(repair=False) if not each.ok] == []
+
+    run(work)
+
+
+def test_who_waits_too_long_for_another_writer_is_told_and_what_may_be_lost_does_not_wait(neo4j_url: str) -> None:
+    async def work() -> None:
+        async with opened(neo4j_url) as first, opened(neo4j_url, lock_timeout_s=0.3) as second:
+            await write(first, plain("a", "text"))
+            held, done = asyncio.Event(), asyncio.Event()
+
+            async def hold(_: Any) -> None:
+                held.set()
+                await done.wait()
+
+            holding = asyncio.create_task(first._change(SCOPE, hold))
+            await held.wait()
+            with pytest.raises(StoreBusy, match=r"another writer.*0\.3 s.*lock_timeout_s"):
+                await write(second, plain("b", "text"))
+            await second.log(SCOPE, Retrieval(id="r", at=WHEN, query="q", profile="documents", took_ms=1.0), max_entries=9)
+            assert ids(await second.search_text(SCOPE, Term("text"), k=5)) == ["a"]
+            done.set()
+            await holding
+            assert (await write(second, plain("b", "text"))).added == ("b",)
+            assert [each async for each in second.retrievals(SCOPE)] == []
+
+    run(work)
+
+
+DAMAGE = {
+    "words": "MATCH (t:Term) WITH t LIMIT 2 SET t.windows = t.windows + 5",
+    "sums": "MATCH (s:Scope) SET s.length = s.length + 1",
+    "windows": "MATCH (:Item {id: 'a'})-[:HAS_WINDOW]->(w) DETACH DELETE w",
+    "strays": "CREATE (:Chunk {of: 'x', id: 'nobody', ordinal: 0}), (:Window {words: ' @x y ', length: 1}), (:Node {key: 'k'})",
+    "vectors": "MATCH (:Item {id: 'b'})-[:HAS_PASSAGES]->(p) SET p.space = 'gone'",
+    "index": "DROP INDEX recollect_chunk_of",
+    "edition": "MATCH (s:Store) SET s.edition = 'of old'",
+}
+
+
+def test_doctor_finds_what_is_wrong_and_mends_it(neo4j_url: str) -> None:
+    async def work() -> None:
+        async with opened(neo4j_url) as store:
+            for what, statement in DAMAGE.items():
+                await store.drop(SCOPE)
+                await write(store, entry("a", "alpha beta"), entry("b", "beta gamma"), outlined("c", "run"), edges=[Edge("a", "X", "b")])
+                before = await store.search_text(SCOPE, Term("alpha beta"), k=9)
+                assert [each for each in await store.doctor(repair=False) if not each.ok] == [], what
+                await store._db.execute(statement)
+                assert [each for each in await store.doctor(repair=False) if not each.ok], what
+                assert any(each.repaired for each in await store.doctor(repair=True)), what
+                assert [each for each in await store.doctor(repair=False) if not each.ok] == [], what
+                assert await store.search_text(SCOPE, Term("alpha beta"), k=9) == before, what
+
+    run(work)
+
+
+def test_an_id_may_be_that_of_an_item_and_of_an_entity(neo4j_url: str) -> None:
+    """Each goes without the other."""
+
+    async def work() -> None:
+        async with opened(neo4j_url) as store:
+            both, edge = Entity("x", "person", "Xenia"), Edge("y", "KNOWS", "x")
+            await store.write(SCOPE, Batch([plain("x", "text"), plain("y", "text")], [edge], entities=[both]))
+            await write(store, delete=["x"])
+            assert (await scanned(store), await store.entities_of(SCOPE, ["x"])) == (["y"], [both])
+            assert await store.search_text(SCOPE, Term("text"), k=9) == (await store.search_text(SCOPE, Term("text"), k=9))[:1]
+            await store.write(SCOPE, Batch([plain("x", "text")], [edge], forget=["x"]))
+            assert (await scanned(store), await store.entities_of(SCOPE, ["x"])) == (["x", "y"], [])
+            assert await store.entities_named(SCOPE, keys_of("Xenia"), limit=9) == []
+            assert [each for each in await store.doctor(repair=False) if not each.ok] == []
+
+    run(work)
+
+
+def test_the_index_of_words_may_have_another_name(neo4j_url: str) -> None:
+    async def work() -> None:
+        for name in ("my_words", "doc_content_search"):
+            async with opened(neo4j_url, text_index=name) as store:
+                await write(store, plain("a", "quick cat"))
+                assert ids(await store.search_text(SCOPE, Phrase("quick cat"), k=5)) == ["a"]
+                assert [each for each in await store.doctor(repair=False) if not each.ok] == []
+
+    run(work)
+    with pytest.raises(InvalidInput, match="letters, digits"):
+        Neo4jStore(neo4j_url, text_index="x` FOR (n")
+
+
+def test_a_store_that_is_closed_says_so(neo4j_url: str) -> None:
+    async def work() -> None:
+        async with opened(neo4j_url) as store:
+            await scanned(store)
+        with pytest.raises(StoreError, match="closed: open it again"):
+            await scanned(store)
+
+    run(work)
+
+
+def test_a_server_that_is_away_is_told_in_one_line() -> None:
+    async def work() -> None:
+        async with opened("bolt://me:s3cret@127.0.0.1:1") as store:
+            with pytest.raises(StoreUnreachable, match=r"^bolt://me@127\.0\.0\.1:1 does not answer.*check that the server runs") as told:
+                await store.scopes()
+            assert "s3cret" not in str(told.value)
+            assert "\n" not in str(told.value)
+
+    run(work)
+
+
+def _server_error(code: str, message: str) -> Exception:
+    """As the driver makes it of what a server says."""
+    made: Exception = exceptions.Neo4jError._hydrate_neo4j(code=code, message=message)
+    return made
+
+
+@pytest.mark.parametrize(
+    ("code", "said", "kind", "told"),
+    [
+        ("Neo.ClientError.Security.Unauthorized", "unauthorized", StoreError, "check the user and the password"),
+        ("Neo.ClientError.Database.DatabaseNotFound", "no such database", NotFound, "names no database"),
+        ("Neo.ClientError.General.ForbiddenOnReadOnlyDatabase", "read only", StoreReadOnly, "may only be read"),
+        ("Neo.ClientError.Security.Forbidden", "denied", StoreReadOnly, "may not do that"),
+        ("Neo.TransientError.Transaction.DeadlockDetected", "deadlock", StoreBusy, "other writers"),
+        ("Neo.DatabaseError.Statement.ExecutionFailed", "Property value is too large to index, ...", InvalidInput, "shorten it"),
+        ("Neo.ClientError.Transaction.TransactionTimedOut", "timed out", StoreBusy, "neo4j.statement_timeout_s"),
+    ],
+)
+def test_what_a_server_refuses_is_told_in_one_line(code: str, said: str, kind: type[Exception], told: str) -> None:
+    found = meaning(_server_error(code, f"{said}\nmore"), "neo4j://here", Neo4jSettings())
+    assert found is not None
+    assert isinstance(found.error, kind)
+    assert told in str(found.error)
+    assert "\n" not in str(found.error)
+
+
+def test_an_id_too_long_for_an_index_is_refused(neo4j_url: str) -> None:
+    async def work() -> None:
+        async with opened(neo4j_url) as store:
+            with pytest.raises(InvalidInput, match="too long for Neo4j"):
+                await write(store, plain("a", "text"), plain("x" * 9_000, "text"))
+            with pytest.raises(InvalidInput, match="too long for Neo4j"):
+                await write(store, plain("a", "text"), edges=[Edge("a", "X", "é" * 5_000)])
+            assert await scanned(store) == []
+            assert await store.get(SCOPE, ["x" * 9_000, "\ud800"]) == []
+
+    run(work)
+
+
+@pytest.mark.parametrize(
+    ("url", "uri", "database"),
+    [
+        ("neo4j://localhost", "neo4j://localhost", None),
+        ("neo4j+s://me:a%2Fb@db.example.com:7777/notes", "neo4j+s://db.example.com:7777", "notes"),
+        ("bolt+ssc://[::1]:7687/", "bolt+ssc://[::1]:7687", None),
+    ],
+)
+def test_a_url_is_taken_apart(url: str, uri: str, database: str | None) -> None:
+    found = address(url)
+    assert (found.uri, found.database) == (uri, database)
+    assert "a/b" not in found.shown
+    assert found.password in (None, "a/b")
+    check_there(url, create=False)
+
+
+@pytest.mark.parametrize("url", ["neo4j://", "neo4j://me:s3cret@host:none", "bolt://me:s3c/ret@host/x", "neo4j://host/no such name"])
+def test_a_url_that_is_none_is_told_without_its_password(url: str) -> None:
+    with pytest.raises(InvalidInput, match=r"neo4j://USER:PASSWORD@HOST") as told:
+        open_store(url, load(environ={}))
+    assert "s3c" not in str(told.value)
+
+
+def test_settings_of_the_server_are_read_and_the_password_is_not_shown() -> None:
+    options = load(environ={"RECOLLECT_NEO4J_USER": "me", "RECOLLECT_NEO4J_PASSWORD": "s3cret", "RECOLLECT_NEO4J_POOL_SIZE": "3"})
+    assert (options.neo4j.user, options.neo4j.password, options.neo4j.pool_size) == ("me", "s3cret", 3)
+    assert "s3cret" not in repr(options)
+
+
+def test_a_version_of_the_server_is_told_apart_from_an_older_one() -> None:
+    assert version("5.25.9") < OLDEST <= version("5.26.0") < version("2025.01.0")
+    assert version("5.27.0-2025.01+1") >= OLDEST
+
+
+def test_kept_texts_compare_by_code_points_and_come_back() -> None:
+    texts = ["", "a", "a\0", "a\1", "ab", "é", "\ud7ff", "\ud7ffa", "\ue000", "\uffff", "\U00010000", "😀", "😀a", "\U0010ffff"]
+    kept = [ordered(text) for text in texts]
+    assert sorted(kept, key=lambda text: text.encode("utf-16-be")) == kept == sorted(kept)
+    assert [unordered(text) for text in kept] == texts
+    numbers = [-1e300, -2.5, -1, -0.0, 1e-9, 1, 2.5, 3, 1e300]
+    values = [value_of("n", number) for number in numbers]
+    assert sorted(values) == values
+    assert value_of("n", 0.0) == value_of("n", -0.0)
+    assert key_of("a", "b") < key_of("a", "c") < key_of("a\0", "a")
+
+
+def test_a_glob_within_names_has_few_expressions_or_none() -> None:
+    assert backtracking_regexes_of("src/**/*.py") == backtracking_regexes_of("src/**/*.py")
+    assert len(backtracking_regexes_of("a**/b") or ()) == 2
+    assert backtracking_regexes_of("a**/b" * 9) is None
