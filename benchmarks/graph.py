@@ -8,8 +8,9 @@ import asyncio
 import random
 import sqlite3
 import sys
-from collections.abc import Awaitable, Callable, Iterator, Sequence
+from collections.abc import Awaitable, Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import closing
+from dataclasses import replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from time import perf_counter
@@ -17,11 +18,16 @@ from typing import Any
 
 import numpy as np
 
-from recollect.model import Batch, Direction, Edge, Entity, Entry, Item, Visit
+from recollect.expand.graph import reach
+from recollect.model import Batch, Direction, Edge, Entity, Entry, Head, Item, Visit
 from recollect.naming import near_keys
+from recollect.prefs import RetrievalPrefs
+from recollect.profiles import named
+from recollect.recall.versions import successors_of
 from recollect.stores.sqlite.database import Database
 from recollect.stores.sqlite.store import SqliteStore
 from recollect.stores.sqlite.write import SqliteWriter
+from recollect.understand import understand
 
 from .build import AT, SCOPE
 from .markdown import table
@@ -66,6 +72,7 @@ async def _measure(folder: Path, items: int, edges: int) -> dict[str, Any]:
             bare.execute("PRAGMA mmap_size=268435456")
             walked = [await _walked(store, bare, *each) for each in _walks(asked, hubs)]
         looked_up = [
+            await _timed(f"what the graph adds to {STARTS} hits", [_reached(store, starts) for starts in _items(asked)]),
             await _timed(f"links of {LINKED} nodes", [_links(store, chance.sample(nodes, LINKED)) for _ in range(ASKED)]),
             await _timed("an entity by a name with a letter wrong", [_named(store, at) for at in chance.sample(range(ENTITIES), ASKED)]),
             await _timed("the name of the state", [lambda: store.change(SCOPE)] * ASKED),
@@ -146,6 +153,23 @@ def _look_up(bare: sqlite3.Connection, visits: Sequence[Visit], direction: Direc
 
 def _links(store: SqliteStore, nodes: list[str]) -> Callable[[], Awaitable[object]]:
     return lambda: store.links(SCOPE, nodes, fan_out=FAN_OUT)
+
+
+def _items(asked: list[list[str]]) -> list[list[str]]:
+    """The starts that a search could have found."""
+    return [[node for node in starts if not node.startswith("thing:")] for starts in asked]
+
+
+def _reached(store: SqliteStore, found: list[str]) -> Callable[[], Awaitable[object]]:
+    """What a search does after it has found these: two hops, the twenty best items, none of them superseded."""
+    plan = replace(understand(RetrievalPrefs(query_text="words"), scope=SCOPE, profile=named("graph")), hops=HOPS)
+
+    async def past(heads: Mapping[str, Head]) -> Collection[str]:
+        successors, _ = await successors_of(store, SCOPE, list(heads))
+        return successors
+
+    scores = {node: 1.0 / place for place, node in enumerate(found, 1)}
+    return lambda: reach(store, plan, scores, past)
 
 
 def _named(store: SqliteStore, at: int) -> Callable[[], Awaitable[object]]:

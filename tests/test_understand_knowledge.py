@@ -218,6 +218,45 @@ def test_what_says_no_filter(store: Counting, text: str) -> None:
     assert said(store, text) == {}
 
 
+@pytest.mark.parametrize(
+    "text",
+    [
+        *("designs not in the billing subsystem", "designs that aren't in the billing subsystem", "not designs in the billing subsystem"),
+        *("designs that do not belong in the billing subsystem", "neither in the billing subsystem nor tagged api"),
+        *("designs not in the billing subsystem or tagged api", "not the caching designs in the billing subsystem"),
+        *("designs not written by Ada L", "everything except designs about caching written by Ada L", "unless it is written by Ada L"),
+        *("not tagged api", "everything excluding those tagged api", "without anything tagged api"),
+        *("-team:core caching", "!team:core caching", "caching NOT team:core", "not with priority 1", "without final=true"),
+        *("do not show draft designs", "don’t show me the approved designs", "dont list the draft requirements"),
+        *("all except the approved designs", "all but the approved designs", "instead of the approved designs"),
+        *("decisions other than the draft requirements", "do not show requirements that are approved", "retries, not with status approved"),
+        *("do not show draft designs, archived decisions, superseded requirements", "all except drafts, archived designs and draft specs"),
+        *("do not show designs since 2024", "all except designs from 2024", "not last year's decisions", "not the 2024 designs"),
+        *("without the previous versions of the auth design", "not the history of the caching decision"),
+        *("not version 2 of the retention policy", "not the billing design v2", "excluding the billing design v2"),
+    ],
+)
+def test_what_is_denied_says_no_filter(store: Counting, text: str) -> None:
+    assert said(store, text) == {}
+
+
+@pytest.mark.parametrize(
+    ("text", "filters"),
+    [
+        ("all designs but not the approved designs", {"designs": {"kind": "design"}}),
+        ("designs about caching not before 2023", {"designs": {"kind": "design"}}),
+        ("approved designs not written by Ada L", {"approved": {"status": "approved"}, "designs": {"kind": "design"}}),
+        ("not the drafts but the approved designs", {"approved": {"status": "approved"}, "designs": {"kind": "design"}}),
+        ("No, show me the approved designs", {"approved": {"status": "approved"}, "designs": {"kind": "design"}}),
+        ("if it does not work, show me the approved designs", {"approved": {"status": "approved"}, "designs": {"kind": "design"}}),
+        ("why is the cache not used in the billing subsystem", {"in the billing subsystem": {"subsystem": "Billing"}}),
+        ("caching - team:core", {"team:core": {"team": "Core"}}),
+    ],
+)
+def test_what_is_denied_leaves_the_rest_said(store: Counting, text: str, filters: dict[str, Any]) -> None:
+    assert said(store, text) == filters
+
+
 def test_a_store_is_asked_for_values_only_where_the_question_names_some(store: Counting) -> None:
     for text, most in (
         ("how does the gateway retry?", 0),
@@ -342,3 +381,45 @@ def test_any_text_is_analysed_and_its_filters_can_be_parsed(text: str) -> None:
 )
 def test_a_very_long_text_is_read_in_part(store: Counting, text: str) -> None:
     assert analysed(store, text).original_query == text
+
+
+@pytest.mark.parametrize("space", [" ", "\n"])
+@pytest.mark.parametrize(
+    "words",
+    [
+        *(
+            "since 2024",
+            "after May",
+            "starting in March 2025",
+            "between 2020",
+            "from March to",
+            "after 17",
+            "after May 17th,",
+            "in the last",
+        ),
+        *("over the past few", "older than", "newer than two", "since 6 months", "from 2024", "prior", "last", "the year", "in q2", "2024"),
+        *(
+            "version",
+            "previous versions",
+            "change history",
+            "history",
+            "why",
+            "why did we",
+            "how is it",
+            "reasons",
+            "show me",
+            "must",
+            "trade",
+        ),
+    ],
+)
+def test_a_long_run_of_white_space_is_read_once(store: Counting, words: str, space: str) -> None:
+    # The cube of so many steps would take minutes.
+    for text in (f"{words}{space * 4_000}x designs", f"{words}{space * 3_900}x designs", f"designs {words}{space * 3_900},{space}x"):
+        assert analysed(store, text).original_query == text
+
+
+def test_white_space_of_any_kind_is_within_a_time(store: Counting) -> None:
+    for text in ("designs after 2020 \n and\t before   2023", "designs after 2020 , but before 2023", "designs after 2020,before 2023"):
+        (_, time) = analysed(store, text).filters
+        assert time.filter == {"created_at": {"gt": "2020", "lt": "2023"}}

@@ -85,7 +85,7 @@ def found(store: Counting, text: str) -> list[EntityMention]:
         ("the coast of Italy", [("Italy", "place:italy", "exact")]),
         ("songs of The Who", [("The Who", "film:who", "exact")]),
         ("what does our IT do", [("IT", "dept:it", "exact")]),
-        ("a U.S.-based firm", [("U.S", "country:us", "alias")]),
+        ("a U.S.-based firm", [("U.S.", "country:us", "alias")]),
         ("is billing_service up", [("billing_service", "service:billing", "exact")]),
         ("billing of invoices", [("billing", "service:billing", "alias")]),
         ("who is Teutbrega", [("Teutbrega", "person:teutberga", "fuzzy")]),
@@ -122,6 +122,79 @@ def test_what_a_question_speaks_of(store: Counting, text: str, expected: list[tu
 )
 def test_what_is_no_entity(store: Counting, text: str) -> None:
     assert found(store, text) == []
+
+
+@pytest.fixture(scope="module")
+def tools() -> Counting:
+    names = (
+        *("Iran", "Island", "Apart", "Usage", "Go", "React", "build", "MySQL", "UIKit", "Email", "Git", "USA", "Yahoo!", "A+", "+B"),
+        *("C", "C++", "C#", ".NET", "Net", "Objective-C", "Objective-C++"),
+    )
+    made = Counting()
+    asyncio.run(made.write("s", Batch(entities=[Entity(f"t:{name}", "tool", name) for name in names])))
+    return made
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        *("how i ran the migration", "How I ran the migration", "what is land use", "a part of it", "us age", "the e mail"),
+        *("what can go wrong", "react to an error", "take it apart", "usage of disks", "plan c"),
+    ],
+)
+def test_plain_words_with_the_letters_of_a_name_are_no_entity(tools: Counting, text: str) -> None:
+    assert found(tools, text) == []
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("a trip to Iran", ["Iran"]),
+        ("what is Go", ["Go"]),
+        ("how do we build it", ["build"]),
+        ("my sql or ui kit", ["MySQL", "UIKit"]),
+        ("an e-mail about git", ["Email", "Git"]),
+        ("U.S.A law", ["USA"]),
+    ],
+)
+def test_names_are_found_however_their_words_are_joined(tools: Counting, text: str, expected: list[str]) -> None:
+    assert [each.name for each in found(tools, text)] == expected
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("Why did we choose C++", ["C++"]),
+        ("Why did we choose C?", ["C"]),
+        ("why c++ and c#, not C?", ["c++", "c#", "C"]),
+        ("(C#'s types) in C++11", ["C#", "C++"]),
+        ("Objective-C++ or Objective-C", ["Objective-C++", "Objective-C"]),
+        ("Why .NET? Use C#/.net.", [".NET", "C#", ".net"]),
+        ("what is the Net", ["Net"]),
+        ("who runs Yahoo!", ["Yahoo!"]),
+        ("A+ +B", ["A+", "+B"]),
+    ],
+)
+def test_signs_tell_names_apart(tools: Counting, text: str, expected: list[str]) -> None:
+    mentions = found(tools, text)
+    assert [each.text for each in mentions] == expected
+    assert [each.name.casefold() for each in mentions] == [each.casefold() for each in expected]
+    assert not any(each.others for each in mentions)
+
+
+@pytest.mark.parametrize("text", ["A+B", "A++B", "A+++B", "A+/+B", "A+.+B"])
+def test_signs_between_names_are_of_one_at_most(tools: Counting, text: str) -> None:
+    assert [each.name for each in found(tools, text)] == ["A+", "+B"]
+
+
+def test_a_letter_with_signs_is_not_the_letter() -> None:
+    async def ask(text: str) -> list[str]:
+        store = ReferenceStore()
+        await store.write("s", Batch(entities=[Entity("l:c", "language", "C")]))
+        return [each.entity_id for each in await resolve(store, "s", text)]
+
+    assert asyncio.run(ask("is C++ or C# faster than C")) == ["l:c"]
+    assert asyncio.run(ask("is C++ faster")) == []
 
 
 def test_who_is_called_just_so_is_told_those_of_that_name_first(store: Counting) -> None:

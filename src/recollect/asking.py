@@ -85,8 +85,8 @@ async def _understood(store: Store, reader: Reader, plan: Plan, clock: Clock) ->
 async def _said(
     store: Store, reader: Reader, plan: Plan, filters: list[SaidFilter], clock: Clock
 ) -> tuple[RetrievalBundle, Plan, list[SaidFilter], list[str]]:
-    """What passes the filters that a question says; where nothing does, what did once; then one filter after the other is left out, the last
-    first. With it the plan that found it, the filters, each marked whether it was used, and what is to be said of that."""
+    """What passes the filters that a question says; where nothing does, what did once; then one filter after the other is left out, the
+    last first. With it the plan that found it, the filters, each marked whether it was used, and what is to be said of that."""
     notes: list[str] = []
     for count in range(len(filters), -1, -1):
         own = _saying(plan, [each.filter for each in filters[:count]])

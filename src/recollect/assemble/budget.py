@@ -5,6 +5,7 @@ from __future__ import annotations
 from bisect import bisect_right
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
+from math import inf
 from typing import Final
 
 from ..cancellation import checkpoint
@@ -107,14 +108,16 @@ class Budget:
     def _unfit(self, entries: Sequence[Entry]) -> list[tuple[Entry, Piece]]:
         """Give the entries of a section room; the pieces that found none. What hardly can is not even measured."""
         unfit: list[tuple[Entry, Piece]] = []
-        missed: list[int] = []
+        missed = 0
+        shortest = inf
         for entry, piece in _rounds(entries):
             checkpoint()
-            is_hopeless = self.room < self.least or (len(missed) >= MISSES and len(piece.text) >= missed[-1])
-            if is_hopeless or not self._take_or_say(entry, piece):
+            if self.room < self.least or (missed >= MISSES and len(piece.text) >= shortest):
                 unfit.append((entry, piece))
-                if not is_hopeless:
-                    missed.append(min(len(piece.text), *missed[-1:]))
+            elif not self._take_or_say(entry, piece):
+                unfit.append((entry, piece))
+                missed += 1
+                shortest = min(shortest, len(piece.text))
         return unfit
 
     def _take_or_say(self, entry: Entry, piece: Piece) -> bool:

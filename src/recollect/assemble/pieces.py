@@ -38,7 +38,8 @@ def pieces_of(result: RetrievalResult) -> list[Piece]:
 
 
 def joined(pieces: Iterable[Piece]) -> list[Piece]:
-    """The pieces in the order of the item's text, those that touch or overlap as one."""
+    """The pieces in the order of the item's text, those that touch or overlap as one: chunks do where they repeat some of the one before,
+    or the script has no spaces. Others stay side by side, since what is between them is not at hand."""
     found: list[Piece] = []
     for piece in sorted(pieces, key=lambda piece: (piece.start, -piece.end)):
         if found and piece.start <= found[-1].end:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
+from functools import lru_cache
 from typing import Final, Generic, TypeVar
 
 T = TypeVar("T")
@@ -26,16 +27,11 @@ class Seen(Generic[T]):
     def __init__(self) -> None:
         self._plain: dict[str, T] = {}
         self._spoken: dict[str, T] = {}
-        self._holders: dict[tuple[str, ...], dict[str, T]] = {}
-        """By every few words in a row, the texts that have them."""
 
     def add(self, text: str, owner: T) -> None:
         self._plain.setdefault(_plain(text), owner)
         if words := _words(text):
-            spoken = " ".join(words)
-            self._spoken.setdefault(spoken, owner)
-            for at in range(len(words) - PART + 1):
-                self._holders.setdefault(tuple(words[at : at + PART]), {}).setdefault(spoken, owner)
+            self._spoken.setdefault(_spoken(words), owner)
 
     def find(self, text: str, *, exactly: bool, counts: Callable[[T], bool] = lambda owner: True) -> tuple[T, bool] | None:
         """Whose text this is, too, of those that count, and whether it is identical but for white space. Unless `exactly`, it may also
@@ -43,24 +39,31 @@ class Seen(Generic[T]):
         owner = self._plain.get(_plain(text))
         if owner is not None and counts(owner):
             return owner, True
-        words = [] if exactly else _words(text)
+        words = () if exactly else _words(text)
         if not words:
             return None
-        spoken = " ".join(words)
+        spoken = _spoken(words)
         owner = self._spoken.get(spoken)
         if owner is not None and counts(owner):
             return owner, False
-        holders = self._holders.get(tuple(words[:PART]), {})
-        found = (owner for other, owner in holders.items() if counts(owner) and f" {spoken} " in f" {other} ")
-        return next(((owner, False) for owner in found), None)
+        if len(words) < PART:
+            return None
+        # About a microsecond for each passage that is there; an index of their words takes longer to make below a thousand of them.
+        return next(((owner, False) for other, owner in self._spoken.items() if spoken in other and counts(owner)), None)
 
 
 def _plain(text: str) -> str:
     return " ".join(text.split())
 
 
-def _words(text: str) -> list[str]:
+def _spoken(words: tuple[str, ...]) -> str:
+    """The words in one line, each between spaces, so that no part of a word is found in it."""
+    return f" {' '.join(words)} "
+
+
+@lru_cache(maxsize=4)  # of a text that was looked for in vain and is added then
+def _words(text: str) -> tuple[str, ...]:
     """What a text says: its words, without the signs around them and those that stand alone as bullets and rules do. A character of a
     script without spaces is a word."""
     bare = (word.lstrip(_OPENING).rstrip(_CLOSING) for word in _WORD.findall(text.casefold()))
-    return [word for word in bare if word not in ARTICLES and word.strip(_RULES)]
+    return tuple(word for word in bare if word not in ARTICLES and word.strip(_RULES))

@@ -34,8 +34,9 @@ _XML: Final = str.maketrans({"&": "&amp;", "<": "&lt;", ">": "&gt;", '"': "&quot
 
 def one_line(text: str) -> str:
     """A text without line breaks, control characters and what turns or hides the characters around it."""
-    shown = (char if char in _JOINERS else _SHOWN.get(category(char), char) for char in text)
-    return " ".join("".join(shown).split())
+    if not text.isprintable():
+        text = "".join(char if char in _JOINERS else _SHOWN.get(category(char), char) for char in text)
+    return " ".join(text.split())
 
 
 _SHOWN: Final = {"Cc": " ", "Zl": " ", "Zp": " ", "Cf": "", "Cs": ""}

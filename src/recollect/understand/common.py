@@ -147,61 +147,61 @@ _WORDS: Final = """
     prominent promise promo promote prompt prone prop proper property proportion propose proprietary pros prospective protagonist protect
     protein protocol prove provide province provision proximal proxy psychology public publish pull pump pumpkin purchase pure purge
     purpose pursue push puts puzzle qualify quality quantity quarter queen query question queue quick quiet quinoa quit quizzes quota
-    quote race rack radio rain raise random range rank rapid rapper rare raspberry rate rather ratio rationale reach react reaction read reader
-    readme ready real realistic reality realize really reason rebellion reboot recall receive recent reception receptor recharge recipe
-    recognition recognize recommend record recover recovery recreation recruit recurring recycle redeem redirect reduce reduction refactor
-    refer referral refine reflect refresh refrigerate refund refuses regard regent region register registration registry regression
-    regular regulate regulatory reign reinforce related relationship relax release relevant reliable relief relieve religious reload rely
-    remade remain remake remarkable remember remind remote remove rename render renew renowned rent rental repair repeat replace replenish
-    replica replicate report repository represent representation repurpose reputable request require research resemble reserve reset
-    reside residue resistant resolution resolve resonate resort resource respect respond response rest restart restaurant restore restrict
-    result retail retain retention retired retrieve retry return reusable reveal revenue reverse review revised revoke revolution reward
-    rhythm ribs rice rich ride ridge right ring rinse ripe rise risk rival river road roast robot robust rock role roll rollback rollout
-    romance romantic room root rose rosemary rotate rough round route router routine royal rugged rule ruler runbook runner runs runtime
-    rural rush rust rustic sacrifice safe safety said saint salad sale salmon salsa salt salty same sample sandbox sandwich satisfy sauce
-    sausage save savory says scalable scale scan scavenger scenario scene scenery scenic schedule schema scheme scholar school science
-    scientific scientist scoop scope score scratch screen screenplay screenwriter script scrub sculpture seafood seal seamless search
-    season seat second secondary secret secretary section secure seed seek seem seen sees segment select sell seller semantic senator send
-    senior sense sensitive sensor sent sentence sentiment separate sequel sequence serial series serious serum serve server service
-    session sets settle setup seven seventh severe sexual shade shadow shake shallow shape shard share sharp shave sheet shelf shell
-    shelter shelves shift shine ship shoe shoot shop short shorter shot shoulder show showcase shower shown shredded shrimp shutter
-    shuttle sibling side sight sign signal signature significant silent silver similar simple simply simulate simultaneous since sing
-    singer single singleton sister site sits situated sixth size skill skillet skin skincare sleek sleep slice slight slot slow slower
-    slowly small smaller smart smartphone smoke smoky smooth smoother smoothie snack snapshot sneak sneaker snow snug soak soap soccer
-    social society socket socks soda soft software soil sold soldier sole solid solo solution solve someone something sometimes song
-    songwriter sons soon soothe sophisticated sort sought soul sound soundtrack soup sour source south southern space spaghetti span spare
-    spark speak speaker spec special specialty species specific specify speed spell spend spent spice spicy spider spin spinach spirit
-    splash split sponsor spoon sport spot spouse spray spread spreadsheet spring sprinkle sprint sprout squat squeeze stability stable
-    stack staff stage stain stainless stakeholder stand standard staple stars start startup state statement static station statistic
-    status stay steady steam steel steep stem step stew stick still stimulate stir stock stone stop storage store story storyline
-    storytelling straight straightforward strain strap strategic strategy strawberry stream streamline street strength strengthen stress
-    stretch strict strike string strip stroke stroll strong stronger structure struggle stuck student studio study stuff stumble stunning
-    sturdy style stylish subdomain subject submit subscribe subscription subsequent substantial substrate subsystem subtask subtle
-    succeeded success successor sudden suffer sufficient sugar suggest suit suitable summarize summary summer sunlight sunscreen sunset
-    super superhero supersede supervise supplement supplier supply support suppress sure surface surprise surrounded survey survive
-    suspense sustain sweep sweet swim swing switch symbol symptom sync synchronize syntax synthetic syrup system table tablespoon tablet
-    tackle taco tags tailor take taken tale talent talk tall tangy tank tape target tart task taste tasty taught taxi teach teacher team
-    tear teaspoon tech technical technique technology teenage television tell temperature template temple tempo temporary tenant tend
-    tender tennis tension tent term terminal terrain territory test testimony text texture thank theater theatre theatrical theme
-    themselves theory therapeutic therapy therefore thick thicker thin thing think third thorough though thought thread three threshold
-    thrift thrill thriller thrive throne throttle through throughout throughput throw thumb thus thyme ticket tied tier tight time
-    timeless timeline timeout timer timestamp tiny tips tire tissue title toast today toes tofu together token told tolerate tomato tone
-    took tool topic topology tops tortilla toss total touch tough tour tourist tournament toward towel tower town toxic toys trace track
-    tracker traction trade traditional traffic trail train transaction transcripts transfer transform transition translated transparent
-    transport trap travel traverse treasure treat treatment tree trend trendy trial trick tricky tried trigger trilogy trip trouble trove
-    true truly truncated trust tube tumor tune tuple turn tutorial twice twin twist type typical ultimate unable uncle unclear uncover
-    undefined under understand uneven unexpected unforgettable union unique unit universal universe university unknown unnecessary
-    unpredictable unstructured unsure until unusual unwind upcoming update upgrade upload upon upper upright urban urgency usage used user
-    usual utility valid valley valuable value vanilla variable variation variety various vary vast vault vector vegan vegetable vegetarian
-    veggie vehicle vendor venture venue verify versatile version vertical very vibe vibrant victory video view viewer village vinaigrette
-    vinegar vintage violate violence viral virtual virus visible vision visit visitor visual vitamin vitro vivo vocal voice volleyball
-    volume volunteer voyageai vulnerable wait wake walk wall wallet walnut want warehouse warm warmer warmth warning warranty warrior wars
-    wash waste watch water waterproof wave ways weak wealth wealthy wear weather webhook website wedding wedge week weekday weekend weigh
-    weight welcome well went west western wheat wheel whereas whether whip whisk white whole wide wider widespread widget widow wife wild
-    wilderness wildlife wind window wine wing wins winter wipe wire wireless wise wish within without withstand woman women wondering wood
-    wooden word work worker workflow workload workout workshop workspace world worldwide worn worry worth wrap wrapper wrinkles wrist
-    write writer written wrong wrote xlinkedin year yeast yellow yesterday yield yogurt young younger youngest yourself youth zest zone
-    zucchini
+    quote race rack radio rain raise random range rank rapid rapper rare raspberry rate rather ratio rationale reach react reaction read
+    reader readme ready real realistic reality realize really reason rebellion reboot recall receive recent reception receptor recharge
+    recipe recognition recognize recommend record recover recovery recreation recruit recurring recycle redeem redirect reduce reduction
+    refactor refer referral refine reflect refresh refrigerate refund refuses regard regent region register registration registry
+    regression regular regulate regulatory reign reinforce related relationship relax release relevant reliable relief relieve religious
+    reload rely remade remain remake remarkable remember remind remote remove rename render renew renowned rent rental repair repeat
+    replace replenish replica replicate report repository represent representation repurpose reputable request require research resemble
+    reserve reset reside residue resistant resolution resolve resonate resort resource respect respond response rest restart restaurant
+    restore restrict result retail retain retention retired retrieve retry return reusable reveal revenue reverse review revised revoke
+    revolution reward rhythm ribs rice rich ride ridge right ring rinse ripe rise risk rival river road roast robot robust rock role roll
+    rollback rollout romance romantic room root rose rosemary rotate rough round route router routine royal rugged rule ruler runbook
+    runner runs runtime rural rush rust rustic sacrifice safe safety said saint salad sale salmon salsa salt salty same sample sandbox
+    sandwich satisfy sauce sausage save savory says scalable scale scan scavenger scenario scene scenery scenic schedule schema scheme
+    scholar school science scientific scientist scoop scope score scratch screen screenplay screenwriter script scrub sculpture seafood
+    seal seamless search season seat second secondary secret secretary section secure seed seek seem seen sees segment select sell seller
+    semantic senator send senior sense sensitive sensor sent sentence sentiment separate sequel sequence serial series serious serum serve
+    server service session sets settle setup seven seventh severe sexual shade shadow shake shallow shape shard share sharp shave sheet
+    shelf shell shelter shelves shift shine ship shoe shoot shop short shorter shot shoulder show showcase shower shown shredded shrimp
+    shutter shuttle sibling side sight sign signal signature significant silent silver similar simple simply simulate simultaneous since
+    sing singer single singleton sister site sits situated sixth size skill skillet skin skincare sleek sleep slice slight slot slow
+    slower slowly small smaller smart smartphone smoke smoky smooth smoother smoothie snack snapshot sneak sneaker snow snug soak soap
+    soccer social society socket socks soda soft software soil sold soldier sole solid solo solution solve someone something sometimes
+    song songwriter sons soon soothe sophisticated sort sought soul sound soundtrack soup sour source south southern space spaghetti span
+    spare spark speak speaker spec special specialty species specific specify speed spell spend spent spice spicy spider spin spinach
+    spirit splash split sponsor spoon sport spot spouse spray spread spreadsheet spring sprinkle sprint sprout squat squeeze stability
+    stable stack staff stage stain stainless stakeholder stand standard staple stars start startup state statement static station
+    statistic status stay steady steam steel steep stem step stew stick still stimulate stir stock stone stop storage store story
+    storyline storytelling straight straightforward strain strap strategic strategy strawberry stream streamline street strength
+    strengthen stress stretch strict strike string strip stroke stroll strong stronger structure struggle stuck student studio study stuff
+    stumble stunning sturdy style stylish subdomain subject submit subscribe subscription subsequent substantial substrate subsystem
+    subtask subtle succeeded success successor sudden suffer sufficient sugar suggest suit suitable summarize summary summer sunlight
+    sunscreen sunset super superhero supersede supervise supplement supplier supply support suppress sure surface surprise surrounded
+    survey survive suspense sustain sweep sweet swim swing switch symbol symptom sync synchronize syntax synthetic syrup system table
+    tablespoon tablet tackle taco tags tailor take taken tale talent talk tall tangy tank tape target tart task taste tasty taught taxi
+    teach teacher team tear teaspoon tech technical technique technology teenage television tell temperature template temple tempo
+    temporary tenant tend tender tennis tension tent term terminal terrain territory test testimony text texture thank theater theatre
+    theatrical theme themselves theory therapeutic therapy therefore thick thicker thin thing think third thorough though thought thread
+    three threshold thrift thrill thriller thrive throne throttle through throughout throughput throw thumb thus thyme ticket tied tier
+    tight time timeless timeline timeout timer timestamp tiny tips tire tissue title toast today toes tofu together token told tolerate
+    tomato tone took tool topic topology tops tortilla toss total touch tough tour tourist tournament toward towel tower town toxic toys
+    trace track tracker traction trade traditional traffic trail train transaction transcripts transfer transform transition translated
+    transparent transport trap travel traverse treasure treat treatment tree trend trendy trial trick tricky tried trigger trilogy trip
+    trouble trove true truly truncated trust tube tumor tune tuple turn tutorial twice twin twist type typical ultimate unable uncle
+    unclear uncover undefined under understand uneven unexpected unforgettable union unique unit universal universe university unknown
+    unnecessary unpredictable unstructured unsure until unusual unwind upcoming update upgrade upload upon upper upright urban urgency
+    usage used user usual utility valid valley valuable value vanilla variable variation variety various vary vast vault vector vegan
+    vegetable vegetarian veggie vehicle vendor venture venue verify versatile version vertical very vibe vibrant victory video view viewer
+    village vinaigrette vinegar vintage violate violence viral virtual virus visible vision visit visitor visual vitamin vitro vivo vocal
+    voice volleyball volume volunteer voyageai vulnerable wait wake walk wall wallet walnut want warehouse warm warmer warmth warning
+    warranty warrior wars wash waste watch water waterproof wave ways weak wealth wealthy wear weather webhook website wedding wedge week
+    weekday weekend weigh weight welcome well went west western wheat wheel whereas whether whip whisk white whole wide wider widespread
+    widget widow wife wild wilderness wildlife wind window wine wing wins winter wipe wire wireless wise wish within without withstand
+    woman women wondering wood wooden word work worker workflow workload workout workshop workspace world worldwide worn worry worth wrap
+    wrapper wrinkles wrist write writer written wrong wrote xlinkedin year yeast yellow yesterday yield yogurt young younger youngest
+    yourself youth zest zone zucchini
 """
 
 

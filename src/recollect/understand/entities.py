@@ -175,7 +175,7 @@ def _is_meant_alone(text: str, words: Sequence[Word], word: Word, names: Sequenc
         return word.text in names and not all(each.text.isupper() for each in words)
     if _is_signed(text, word):
         return False
-    return not (word.text.islower() and is_plain(word.text)) or any(name.islower() for name in names)
+    return not (word.text.islower() and word.text.isalpha() and is_plain(word.text)) or any(name.islower() for name in names)
 
 
 def _breaks(text: str, words: Sequence[Word]) -> set[int]:
