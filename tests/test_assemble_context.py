@@ -414,7 +414,7 @@ def test_work_that_nobody_waits_for_any_more_ends() -> None:
     given_up = Cancellation()
     given_up.cancel()
     with under(given_up), pytest.raises(Cancelled):
-        context(result("a", "value = 1", node_type="code"), max_length=1)
+        assemble([result("a", "x = 1", node_type="code")], "q", Crowded(), max_length=1, format="json", include_metadata=True)
 
 
 @pytest.mark.parametrize("format", FORMATS)

@@ -312,6 +312,11 @@ class Store(Protocol):
         anything at the other end is not looked at. Asked by searches, for hundreds of nodes: it must be fast."""
         ...
 
+    async def successors(self, scope: str, ids: Sequence[str]) -> dict[str, tuple[str, ...]]:
+        """The nodes from which an edge SUPERSEDES leads to each of these, by id, in order; no key for one without any. Asked by every
+        search, for hundreds of items: it must be fast."""
+        ...
+
     def entities(self, scope: str) -> AsyncIterator[Entity]:
         """Every entity, in order of id, by code points."""
         ...

@@ -126,8 +126,11 @@ class Budget:
             return True
         cost = self._cost(entry, piece)
         entry.costs[piece] = cost
-        # What has no room need not be compared with what is there, which takes as long as to measure it.
-        return self._fits(entry, cost) and (self._is_said(entry, piece) or self._take(entry, piece, cost))
+        if not self._fits(entry, cost):
+            return False
+        if not self._is_said(entry, piece):
+            self._take(entry, piece, cost)
+        return True
 
     def _is_said(self, entry: Entry, piece: Piece) -> bool:
         """Whether something in the context says the same, which is remembered."""
@@ -144,7 +147,7 @@ class Budget:
     def _fits(self, entry: Entry, cost: int) -> bool:
         return cost + self._framing(entry.place) <= self.room
 
-    def _take(self, entry: Entry, piece: Piece, cost: int) -> bool:
+    def _take(self, entry: Entry, piece: Piece, cost: int) -> None:
         """Give a piece that fits its room."""
         cost += self._framing(entry.place)
         self.room -= cost
@@ -152,7 +155,6 @@ class Budget:
         entry.taken.append(piece)
         self.taken.append((entry, piece, cost))
         self._seen.add(piece.text, (entry, piece))
-        return True
 
     def _framing(self, place: Place) -> int:
         """Tokens of a section's own, where there is nothing in it yet."""

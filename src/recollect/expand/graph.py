@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Final
+from typing import Final, NamedTuple
 
 from ..filters import matches
 from ..model import Edge, Fused, Head, Part, Stored
@@ -12,9 +12,10 @@ from ..plan import Plan
 from ..ports import Store
 from ..profiles import GRAPH, Expansion
 
-PAGE: Final = 100
+PAGE: Final = 40
+"""Nodes of which it is asked at once what they are, best first."""
 LOOKED_AT: Final = 500
-"""Nodes of which it is asked what they are, best first: what comes after them counts too little."""
+"""And so many in all: what comes after them counts too little."""
 FRONTIER: Final = 300
 """Nodes from which the graph is followed on, the best of those that were reached."""
 
@@ -30,18 +31,24 @@ class Reached:
     path: tuple[Edge, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class _Way:
+class _Way(NamedTuple):
     """How a node was reached: `strength` is the score of where the path begins, times the weight of each edge's type."""
 
     node: str
     strength: float
-    path: tuple[Edge, ...] = ()
+    hops: int = 0
+    edge: Edge | None = None
+    before: _Way | None = None
 
     @property
     def score(self) -> float:
         """Less with every edge."""
-        return self.strength / (1 + len(self.path))
+        return self.strength / (1 + self.hops)
+
+    @property
+    def path(self) -> tuple[Edge, ...]:
+        """The edges that led there, the first first."""
+        return (*self.before.path, self.edge) if self.before and self.edge else ()
 
 
 async def reach(store: Store, plan: Plan, found: Mapping[str, float], past: IsHistory) -> list[Reached]:
@@ -57,10 +64,12 @@ async def reach(store: Store, plan: Plan, found: Mapping[str, float], past: IsHi
         fit = {item_id: head for item_id, head in heads.items() if head.kind in numbers.kinds}
         gone = await past(fit) if fit else ()
         wanted = [item_id for item_id in page if item_id in fit and item_id not in gone]
+        if plan.where is None:
+            wanted = wanted[: numbers.nodes - len(reached)]
         for stored in await store.get(plan.scope, wanted) if wanted else ():
             if plan.where is None or matches(plan.where, stored.item):
                 way = page[stored.item.id]
-                part = Part(GRAPH, len(way.path), way.score, way.score, 1.0, way.score)
+                part = Part(GRAPH, way.hops, way.score, way.score, 1.0, way.score)
                 reached.append(Reached(Fused(way.node, way.score, (part,)), stored, way.path))
         if len(reached) >= numbers.nodes:
             break
@@ -79,9 +88,9 @@ async def _ways(store: Store, plan: Plan, found: Mapping[str, float]) -> list[_W
         for way in frontier:
             for edge in links.get(way.node, ()):
                 other = edge.target if edge.source == way.node else edge.source
-                step = _Way(other, way.strength * numbers.weights.get(edge.type, numbers.other), (*way.path, edge))
-                if other not in known and (other not in best or step.strength > best[other].strength):
-                    best[other] = step
+                strength = way.strength * numbers.weights.get(edge.type, numbers.other)
+                if other not in known and (other not in best or strength > best[other].strength):
+                    best[other] = _Way(other, strength, way.hops + 1, edge, way)
         known |= best
         frontier = _ordered(best.values())[:FRONTIER]
         ways += best.values()
@@ -91,7 +100,7 @@ async def _ways(store: Store, plan: Plan, found: Mapping[str, float]) -> list[_W
 
 
 def _ordered(ways: Collection[_Way]) -> list[_Way]:
-    return sorted(ways, key=lambda way: (-way.score, len(way.path), way.node))
+    return sorted(ways, key=lambda way: (-way.score, way.hops, way.node))
 
 
 async def _links(store: Store, scope: str, nodes: Sequence[str], numbers: Expansion) -> dict[str, tuple[Edge, ...]]:

@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import chain
 from typing import Final
 
-from ..model import SUPERSEDES, Head
+from ..model import Head
 from ..ports import Store
 
 MAX_VERSIONS: Final = 50
 """How far a chain of versions is followed."""
-SUCCESSORS: Final = 10
-"""How many may say that they supersede the same item."""
 
 
 async def successors_of(store: Store, scope: str, ids: Sequence[str]) -> tuple[dict[str, tuple[str, ...]], dict[str, Head]]:
@@ -21,8 +20,8 @@ async def successors_of(store: Store, scope: str, ids: Sequence[str]) -> tuple[d
     for _ in range(MAX_VERSIONS):
         if not frontier:
             break
-        links = await store.links(scope, frontier, fan_out=SUCCESSORS, types=[SUPERSEDES], direction="in")
-        successors |= {node: tuple(edge.source for edge in edges) for node, edges in links.items()}
-        frontier = [each for each in dict.fromkeys(edge.source for edges in links.values() for edge in edges) if each not in successors]
-    newer = dict.fromkeys(each for found in successors.values() for each in found)
+        found = await store.successors(scope, frontier)
+        successors |= found
+        frontier = [each for each in dict.fromkeys(chain.from_iterable(found.values())) if each not in successors]
+    newer = dict.fromkeys(chain.from_iterable(successors.values()))
     return successors, await store.heads(scope, list(newer)) if newer else {}

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 import pytest
 
 from ..errors import InvalidInput
-from ..model import MENTIONS, Direction, Edge, Entity, node_of
+from ..model import MENTIONS, SUPERSEDES, Direction, Edge, Entity, node_of
 from ..ports import Store
 from ..stores.reference import ReferenceStore
 from .cases import SCOPE, law, outlined, plain, write
@@ -246,3 +246,19 @@ async def test_links_and_walks_over_any_graph_are_those_of_the_reference(store: 
                 await one.walk(SCOPE, starts, hops=hops, fan_out=fan_out, types=types, direction=direction) for one in (store, reference)
             ]
             assert visits == wanted
+
+
+@law
+async def test_successors_are_told_in_order_and_by_that_type_alone(store: Store) -> None:
+    await _graph(
+        store,
+        Edge("v3", SUPERSEDES, "v1"),
+        Edge("v2", SUPERSEDES, "v1"),
+        Edge("v3", SUPERSEDES, "v2"),
+        Edge("v3", SUPERSEDES, "v3"),
+        Edge("note", "REFERENCES", "v1"),
+        Edge("v1", "REFERENCES", "v3"),
+    )
+    assert await store.successors(SCOPE, ["v1", "v3", "v2", "v1", "nothing"]) == {"v1": ("v2", "v3"), "v2": ("v3",)}
+    assert await store.successors("another", ["v1"]) == {}
+    assert await store.successors(SCOPE, []) == {}

@@ -6,7 +6,7 @@ from collections.abc import AsyncIterator, Sequence
 from typing import Any, Final
 
 from ...errors import InvalidInput
-from ...model import Direction, Edge, Entity, Visit
+from ...model import SUPERSEDES, Direction, Edge, Entity, Visit
 from ..sql.graph import check_bounds
 from .connecting import MOST, Server
 from .keys import end_of, keys_of, prefix_of
@@ -18,6 +18,10 @@ _IS_THERE: Final = "({node}:Item OR {node}:Entity OR EXISTS {{ MATCH (:Symbol {{
 _PRESENT: Final = f"""
   UNWIND $rows AS key OPTIONAL MATCH (n:Node {{key: key}})
   WITH key, n WHERE {_IS_THERE.format(node="n", key="key")} RETURN DISTINCT key
+"""
+_SUPERSEDING: Final = """
+  UNWIND $rows AS key MATCH (n:Node {key: key})<-[r:LINK]-(m:Node) WHERE r.type = $type AND m <> n
+  RETURN n.id, collect(m.id)
 """
 _EDGES: Final = """
   MATCH (n:Node) WHERE n.key > $after AND n.key < $end WITH n ORDER BY n.key LIMIT $nodes
@@ -63,6 +67,12 @@ async def links(
         raise InvalidInput(f"links are asked for with a fan-out of {fan_out!r}: give 0 or more")
     found = await followed(server, scope, nodes, fan_out, types, direction, presence=False)
     return {node: tuple(edge for edge, _, _ in found[node]) for node in dict.fromkeys(nodes) if node in found}
+
+
+async def successors(server: Server, scope: str, ids: Sequence[str]) -> dict[str, tuple[str, ...]]:
+    """What took the place of these items, by id."""
+    rows = await server.read_each(_SUPERSEDING, keys_of(scope, list(dict.fromkeys(ids))), type=SUPERSEDES)
+    return {item_id: tuple(sorted(sources)) for item_id, sources in rows}
 
 
 async def walk(

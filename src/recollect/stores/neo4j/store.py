@@ -220,6 +220,9 @@ class Neo4jStore:
     ) -> list[Visit]:
         return await graph.walk(await self._within(scope), scope, starts, hops, fan_out, types, direction)
 
+    async def successors(self, scope: str, ids: Sequence[str]) -> dict[str, tuple[str, ...]]:
+        return await graph.successors(await self._within(scope), scope, ids)
+
     async def links(
         self, scope: str, nodes: Sequence[str], *, fan_out: int, types: Sequence[str] | None = None, direction: Direction = "both"
     ) -> dict[str, tuple[Edge, ...]]:

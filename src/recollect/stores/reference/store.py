@@ -15,6 +15,7 @@ import numpy as np
 from ...errors import InvalidInput, ModelMismatch
 from ...filters import Filter, field_named, metadata_values, type_of, values_of
 from ...model import (
+    SUPERSEDES,
     Batch,
     CacheStatus,
     Direction,
@@ -284,6 +285,11 @@ class ReferenceStore:
     ) -> list[Visit]:
         kept = self._scope(scope)
         return graph.walk(kept.edges.values(), kept.nodes, starts, hops, fan_out, types, direction)
+
+    async def successors(self, scope: str, ids: Sequence[str]) -> dict[str, tuple[str, ...]]:
+        edges = [edge for edge in self._scope(scope).edges.values() if edge.type == SUPERSEDES and edge.source != edge.target]
+        found = {item_id: tuple(sorted(edge.source for edge in edges if edge.target == item_id)) for item_id in ids}
+        return {item_id: sources for item_id, sources in found.items() if sources}
 
     async def links(
         self, scope: str, nodes: Sequence[str], *, fan_out: int, types: Sequence[str] | None = None, direction: Direction = "both"

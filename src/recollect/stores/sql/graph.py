@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Final
 
-from sqlalchemy import ColumnElement, Connection, select
+from sqlalchemy import ColumnElement, Connection, bindparam, select
 
 from ...errors import InvalidInput
 from ...model import Edge
-from .schema import EdgeRow
+from .given import given
+from .rows import pages
+from .schema import IS_SUCCESSION, EdgeRow
 
 PER_STATEMENT = 5_000
 EDGE_COLUMNS: Final = (EdgeRow.source, EdgeRow.type, EdgeRow.target, EdgeRow.weight, EdgeRow.origin)
@@ -34,6 +37,22 @@ def edges_after(connection: Connection, scope: str, after: Edge | None) -> list[
         if len(page) == PER_STATEMENT:
             break
     return page
+
+
+SUPERSEDING: Final = (
+    select(EdgeRow.target, EdgeRow.source)
+    .where(EdgeRow.scope == bindparam("scope"), IS_SUCCESSION, given(EdgeRow.target, "ids"), EdgeRow.source != EdgeRow.target)
+    .order_by(EdgeRow.target, EdgeRow.source)
+)
+
+
+def successors(connection: Connection, scope: str, ids: Sequence[str]) -> dict[str, tuple[str, ...]]:
+    """What took the place of these items, by id."""
+    found: dict[str, list[str]] = {}
+    for page in pages(list(dict.fromkeys(ids))):
+        for target, source in connection.execute(SUPERSEDING, {"scope": scope, "ids": page}):
+            found.setdefault(target, []).append(source)
+    return {target: tuple(sources) for target, sources in found.items()}
 
 
 def check_bounds(hops: int, fan_out: int) -> None:

@@ -149,6 +149,9 @@ class SqlReading(ABC):
         read = partial(self._graph.links, scope=scope, nodes=nodes, fan_out=fan_out, types=types, direction=direction)
         return await self._read_of(scope, len(nodes), read)
 
+    async def successors(self, scope: str, ids: Sequence[str]) -> dict[str, tuple[str, ...]]:
+        return await self._read_of(scope, len(ids), partial(graph.successors, scope=scope, ids=ids))
+
     async def walk(
         self,
         scope: str,

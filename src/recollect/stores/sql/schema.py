@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from datetime import datetime
-from typing import Any
+from typing import Any, Final
 
 from sqlalchemy import JSON, BigInteger, Float, Index, Integer, LargeBinary, text
 from sqlalchemy.orm import DeclarativeBase, Mapped, mapped_column
 
+from ...model import SUPERSEDES
 from .types import Exact, HalfVector, JsonList, UtcTime
 
 VERSION = 5
@@ -211,6 +212,10 @@ class SymbolRow(Table):
     )
 
 
+IS_SUCCESSION: Final = text(f"type = '{SUPERSEDES}'")
+"""Written out, since only so an index on some rows is used."""
+
+
 class EdgeRow(Table):
     """A typed link from one node to another. Its origin is the item whose content says so; empty where somebody gave it."""
 
@@ -229,6 +234,8 @@ class EdgeRow(Table):
         Index("edges_to", "scope", "target", text("weight DESC"), "type", "source", "origin"),
         # With the key of an edge: else SQLite takes one of the two above, which have all that is asked for, and reads a whole scope.
         Index("edges_by_origin", "scope", "origin", "source", "type", "target"),
+        # Of one type that every search asks for, whatever else leads to an item.
+        Index("edges_to_superseded", "scope", "target", "source", sqlite_where=IS_SUCCESSION, postgresql_where=IS_SUCCESSION),
     )
 
 

@@ -55,6 +55,7 @@ STEPS: Final[dict[int, tuple[str, ...]]] = {
         "DROP INDEX edges_by_target",
         "DROP INDEX edges_by_origin",
         "CREATE INDEX edges_by_origin ON edges (scope, origin, source, type, target)",
+        "CREATE INDEX edges_to_superseded ON edges (scope, target, source) WHERE type = 'SUPERSEDES'",
     ),
 }
 """What leads to a version from the one before it."""

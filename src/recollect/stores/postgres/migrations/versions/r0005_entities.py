@@ -20,6 +20,7 @@ TABLES = (
     )
     """,
     "CREATE INDEX entity_names_by_entity ON entity_names (scope, entity_id)",
+    "CREATE INDEX edges_to_superseded ON edges (scope, target, source) WHERE type = 'SUPERSEDES'",
     "ALTER TABLE scopes ADD COLUMN state text COLLATE \"C\" NOT NULL DEFAULT ''",
 )
 
