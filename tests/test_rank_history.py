@@ -11,7 +11,7 @@ import pytest
 
 from recollect.model import Fused, Head, Part
 from recollect.profiles import Authority
-from recollect.rank.authority import authoritative
+from recollect.rank.authority import authoritative, contenders
 from recollect.rank.history import Lineage, behind, succeeded
 
 NOW = datetime(2026, 6, 1, tzinfo=UTC)
@@ -113,6 +113,14 @@ def test_authority_multiplies_and_adds_up() -> None:
         "c": head("c", kind="code"),
     }
     ranked = authoritative([found("c", 1.0), found("b", 1.0), found("a", 1.0), found("unknown", 1.0)], heads, Authority(), NOW)
-    assert {each.id: pytest.approx(each.score) for each in ranked} == {"a": 3.0, "b": 1.8, "c": 1.0, "unknown": 1.0}
-    assert [part.route for part in ranked[0].parts] == ["vector", "approved", "architecture"]
+    assert {each.id: pytest.approx(each.score) for each in ranked} == {"a": 1.05 * 3, "b": 1.05 * 1.8, "c": 1.05, "unknown": 1.0}
+    assert [part.route for part in ranked[0].parts] == ["vector", "found at all", "approved", "architecture"]
     assert all(fsum(part.contribution for part in each.parts) == pytest.approx(each.score) for each in ranked)
+
+
+def test_what_the_largest_factors_could_bring_up_is_looked_at() -> None:
+    fused = [found(f"d{place:02}", 10.0 - place) for place in range(11)]
+    assert contenders(fused, Authority(), 1, 1) == 8
+    assert contenders(fused, Authority(), 1, 10) == 10
+    assert contenders(fused, Authority(), 20, 1) == 11
+    assert contenders([], Authority(), 1, 1) == 1

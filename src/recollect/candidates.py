@@ -16,7 +16,7 @@ from .model import Edge, Fused, Ranking, Stored
 from .plan import Plan
 from .ports import Clock, Store, SupportsNativeText
 from .profiles import GRAPH, TEXT, Profile
-from .rank.authority import authoritative, contenders, founded
+from .rank.authority import authoritative, contenders
 from .rank.code import by_name, weighted
 from .rank.duplicates import fold
 from .rank.fuse import fuse
@@ -136,9 +136,8 @@ async def _weighed(store: Store, plan: Plan, recalled: Recalled, fused: list[Fus
         heads = await store.heads(plan.scope, [found.id for found in fused[: max(RERANKED, k)]])
         fused = weighted(fused, heads, code, folders=plan.folders, roles=plan.roles)
     if authority:
-        fused = founded(fused)
-        heads = await store.heads(plan.scope, contenders(fused, authority, k, max(RERANKED, k)))
-        fused = authoritative(fused, heads, authority, plan.as_of or now)
+        first = fused[: contenders(fused, authority, k, max(RERANKED, k))]
+        fused = authoritative(fused, await store.heads(plan.scope, [found.id for found in first]), authority, plan.as_of or now)
     return fused
 
 

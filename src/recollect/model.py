@@ -304,8 +304,7 @@ class Stored:
     outline: bytes = b""
 
 
-@dataclass(frozen=True, slots=True)
-class Head:
+class Head(NamedTuple):
     """What a ranking asks of an item: all that is known of it but its text."""
 
     id: str

@@ -68,7 +68,7 @@ async def by_graph(
         if plan.where is not None:
             among = OneOf(Field("id", of_item=True), tuple(walk.items))
             walk.keep((await store.facets(plan.scope, ["id"], And((among, plan.where))))["id"])
-        await _looked_at(store, plan.scope, walk, depth)
+        await _looked_at(store, plan.scope, walk)
         best = walk.best(depth)
         if not best:
             return None
@@ -146,17 +146,16 @@ def is_mention(edge: Edge) -> bool:
     return edge.type == MENTIONS and edge.origin in ("", edge.source)
 
 
-async def _looked_at(store: Store, scope: str, walk: _Walk, depth: int) -> None:
-    """Leave what is no item, and take what is titled by the name of an entity as that in which the entity is found, first of all."""
-    best = [hit.id for hit in walk.best(depth)]
-    first = frozenset(best[:TITLED])
+async def _looked_at(store: Store, scope: str, walk: _Walk) -> None:
+    """Of the best, leave what is no item, and take what is titled by an entity's name as that in which it is found, first of all."""
+    first = dict.fromkeys(hit.id for hit in walk.best(TITLED))
     pairs = [pair for pair in walk.mentions if pair[0] in first]
     heads, entities = await asyncio.gather(
-        store.heads(scope, best), store.entities_of(scope, list(dict.fromkeys(entity for _, entity in pairs)))
+        store.heads(scope, list(first)), store.entities_of(scope, list(dict.fromkeys(entity for _, entity in pairs)))
     )
-    titles = {item_id: _title_keys(head.title) for item_id, head in heads.items() if head.title and item_id in first}
+    titles = {item_id: _title_keys(head.title) for item_id, head in heads.items() if head.title}
     names = {entity.id: frozenset(map(folded, entity.names)) for entity in entities}
-    walk.keep(heads)
+    walk.keep(frozenset(walk.items) - (first.keys() - heads.keys()))
     if titled := [(item, entity) for item, entity in pairs if not titles.get(item, _NONE).isdisjoint(names.get(entity, _NONE))]:
         walk.again(titled)
 

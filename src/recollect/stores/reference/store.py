@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import AsyncIterator, Iterable, Mapping, Sequence
-from dataclasses import fields, replace
+from dataclasses import replace
 from datetime import datetime
 
 import numpy as np
@@ -224,7 +224,7 @@ class ReferenceStore:
 
     async def heads(self, scope: str, ids: Sequence[str]) -> dict[str, Head]:
         found = [entry.item for entry in await self.get(scope, ids)]
-        return {item.id: Head(*(getattr(item, each.name) for each in fields(Head))) for item in found}
+        return {item.id: Head(*(getattr(item, name) for name in Head._fields)) for item in found}
 
     async def scan(self, scope: str, where: Filter | None = None) -> AsyncIterator[Stored]:
         for entry in self._scope(scope).matching(where):

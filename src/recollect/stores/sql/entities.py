@@ -34,7 +34,7 @@ def name_rows(scope: str, entities: Iterable[Entity]) -> list[dict[str, Any]]:
 def by_id(connection: Connection, scope: str, ids: Sequence[str]) -> list[Entity]:
     """The entities of these ids that there are, in the order given."""
     wanted = list(dict.fromkeys(ids))
-    rows = (row for page in pages(wanted) for row in connection.execute(ENTITIES_BY_ID, {"scope": scope, "ids": page}))
+    rows = [row for page in pages(wanted) for row in connection.execute(ENTITIES_BY_ID, {"scope": scope, "ids": page}).all()]
     found = {entity.id: entity for entity in map(_entity, rows)}
     return [found[each] for each in wanted if each in found]
 
@@ -42,7 +42,7 @@ def by_id(connection: Connection, scope: str, ids: Sequence[str]) -> list[Entity
 def by_key(connection: Connection, scope: str, keys: Sequence[str], limit: int) -> list[Entity]:
     """The first entities in order of id that have one of these keys."""
     wanted = list(dict.fromkeys(keys))
-    found = {each for page in pages(wanted) for each in connection.scalars(IDS_BY_KEY, {"scope": scope, "keys": page})}
+    found = {each for page in pages(wanted) for each in connection.scalars(IDS_BY_KEY, {"scope": scope, "keys": page}).all()}
     return by_id(connection, scope, sorted(found)[: max(limit, 0)])
 
 

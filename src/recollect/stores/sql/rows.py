@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
-from dataclasses import fields
 from datetime import UTC
 from typing import Any, Final
 
@@ -48,9 +47,7 @@ FETCHED: Final = 8
 """Rows of a scan that a server hands over at once, at most; SQLite gives one after the other."""
 KNOWN_COLUMNS: Final = (ItemRow.id, ItemRow.source_ref, ItemRow.stamp, ItemRow.content_hash, ItemRow.created_at)
 
-HEAD_COLUMNS: Final[tuple[Any, ...]] = tuple(
-    ItemRow.meta if each.name == "metadata" else getattr(ItemRow, each.name) for each in fields(Head)
-)
+HEAD_COLUMNS: Final[tuple[Any, ...]] = tuple(ItemRow.meta if name == "metadata" else getattr(ItemRow, name) for name in Head._fields)
 
 # What every search asks is made once: ten items take .5 ms then, and 1.6 ms where the statement is built for each question.
 ITEMS_BY_ID: Final = select(*ITEM_COLUMNS).where(ItemRow.scope == bindparam("scope"), given(ItemRow.id, "ids"))
@@ -140,8 +137,8 @@ def items(connection: Connection, scope: str, ids: Sequence[str]) -> list[Stored
 
 def heads(connection: Connection, scope: str, ids: Sequence[str]) -> dict[str, Head]:
     """What is known of items but their texts, by id."""
-    found = (row for page in pages(ids) for row in connection.execute(HEADS_BY_ID, {"scope": scope, "ids": page}))
-    return {head.id: head for head in (Head(*row) for row in found)}
+    found = [row for page in pages(ids) for row in connection.execute(HEADS_BY_ID, {"scope": scope, "ids": page}).all()]
+    return {row[0]: Head(*row) for row in found}
 
 
 def page_after(connection: Connection, scope: str, where: Filter | None, after: str, size: int) -> list[Stored]:
