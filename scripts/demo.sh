@@ -13,4 +13,7 @@ echo
 echo "\$ recollect search HybridRetriever.search --profile code --k 1"
 recollect search HybridRetriever.search --profile code --k 1
 echo
+echo "\$ recollect context \"when is an answer that was kept not used again?\" --max-length 500"
+recollect context "when is an answer that was kept not used again?" --max-length 500
+echo
 echo "Ask your own: .venv/bin/recollect search \"...\"    What there is: .venv/bin/recollect --help"

@@ -11,6 +11,7 @@ from itertools import pairwise
 from typing import Any, Protocol, TypeVar
 
 import numpy as np
+from hypothesis import settings
 
 from ..filters import Filter
 from ..model import Anchors, Batch, Chunk, Edge, Entity, Entry, Item, Passages, Ranking, Space, Vector, Written, digest
@@ -33,6 +34,11 @@ class OpenStore(Protocol):
     def __call__(self, *, cache_bytes: int = CACHE_BYTES) -> Awaitable[Store]:
         """The store, whose chunk cache may hold this much."""
         ...
+
+
+def examples(store: Store, count: int) -> settings:
+    """So many questions drawn at random; a fifth where the server plans each new one for a tenth of a second."""
+    return settings(max_examples=count // 5 if store.url.startswith(("neo4j", "bolt")) else count, deadline=None)
 
 
 @asynccontextmanager

@@ -8,14 +8,14 @@ from itertools import chain, product
 from typing import Any
 
 import numpy as np
-from hypothesis import example, given, settings
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from ..filters import MAX_CONDITIONS, matches, parse
 from ..model import Entry
 from ..ports import Store
 from ..textquery import Term
-from .cases import SCOPE, SPACE, OpenStore, asked, direction, entry, ids, law, plain, scanned, write
+from .cases import SCOPE, SPACE, OpenStore, asked, direction, entry, examples, ids, law, plain, scanned, write
 
 ENTRIES = [
     entry(
@@ -204,7 +204,7 @@ FILTERS = st.recursive(
 def test_every_filter_leaves_what_it_matches(open_store: OpenStore) -> None:
     with asked(open_store, *ENTRIES) as (store, answer):
 
-        @settings(max_examples=50, deadline=None)
+        @examples(store, 50)
         @given(FILTERS)
         def ask(where: dict[str, Any]) -> None:
             chosen = parse(where)
@@ -225,7 +225,7 @@ EDGED = [
 def test_a_prefix_is_what_a_value_begins_with_whatever_its_characters(open_store: OpenStore) -> None:
     with asked(open_store, *EDGED) as (store, answer):
 
-        @settings(max_examples=30, deadline=None)
+        @examples(store, 30)
         @given(st.sampled_from(["v", "path"]), st.text(EDGES, min_size=1, max_size=3))
         @example("v", "a\0")
         @example("path", "a\0")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from ..analysis import terms
@@ -10,7 +10,7 @@ from ..model import Entry
 from ..ports import Store
 from ..textquery import Boolean, Node, Phrase, Prefix, Term
 from ..understand.text import parse as understood
-from .cases import SCOPE, OpenStore, asked, direction, entry, ids, law, opened, plain, write
+from .cases import SCOPE, OpenStore, asked, direction, entry, examples, ids, law, opened, plain, write
 
 TEXTS = {
     "cat": "the quick cat sat on the mat",
@@ -307,7 +307,7 @@ def test_any_text_is_a_legal_query(open_store: OpenStore) -> None:
     """It never raises, and never returns what shares no word with it."""
     with asked(open_store, *(plain(name, text) for name, text in TEXTS.items())) as (store, answer):
 
-        @settings(max_examples=100, deadline=None)
+        @examples(store, 100)
         @given(QUERIES, st.sampled_from(["web", "plain", "phrase"]))
         def ask(text: str, mode: str) -> None:
             words = set(terms(text))
