@@ -72,7 +72,7 @@ ALLOWED = {
     "expand": SHARED,
     "pipeline": SHARED | {"candidates", "understand", "recall", "rank", "evidence", "expand", "assemble"},
     "candidates": SHARED | {"recall", "rank", "evidence"},
-    "consult": SHARED | {"assemble", "rank", "recall", "retrieval_settings", "shorthand", "similar"},
+    "consult": SHARED | {"assemble", "rank", "recall", "retrieval_settings", "shorthand", "similar", "syntax"},
     "asking": SHARED | {"pipeline", "understand", "evidence", "expand"},
     "recording": SHARED,
     "similar": SHARED,

@@ -226,7 +226,7 @@ def test_an_undecodable_file_is_told_and_the_rest_taken_in(place: Path, run: Run
     (place / "notes/new.md").write_text("A new cat.", encoding="utf-8")
     said = run("index", "notes")
     said.refused(0, "notes/half.md: ")
-    assert "1 NOT taken in" in said.out
+    assert "1 problem told above" in said.out
     assert cats(run) == [*BOTH, "notes/new.md"]
     run("index", "notes/half.md").refused(2, "notes/half.md: ")
 
@@ -265,7 +265,7 @@ def test_bad_lines_of_a_record_file_are_told_by_place_and_the_rest_taken_in(plac
     assert told[0].startswith("recollect: records.jsonl:2:23: ")
     assert [line.split(":")[2] for line in told] == ["2", "3", "4"]
     assert "2 new" in said.out
-    assert "3 NOT taken in" in said.out
+    assert "3 problems told above" in said.out
     assert cats(run) == ["good", "last", *BOTH]
 
 

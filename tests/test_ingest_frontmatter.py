@@ -12,8 +12,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from recollect import Item, Library, SyncLibrary
-from recollect.ingest.frontmatter import MAX_CHARS, read_front
+from recollect.evidence.boundaries import line_starts
+from recollect.ingest.frontmatter import read_front
 from recollect.settings import EmbedSettings, Settings
+from recollect.syntax import blocks, outline_of
+from recollect.syntax.front import MAX_CHARS, MAX_LINES
 
 
 @pytest.fixture
@@ -107,6 +110,56 @@ def test_a_date_alone_counts_for_both_times(library: SyncLibrary, tmp_path: Path
 def test_a_status_may_be_called_as_elsewhere(said: str, status: str) -> None:
     front = read_front(f"---\nstatus: {said}\n---\n")
     assert (front.status, front.problems) == (status, [])
+
+
+@pytest.mark.parametrize(
+    ("said", "status"),
+    [
+        ("superseded by [ADR-2](0002-y.md)", "superseded"),
+        ("Superceded by ADR-2", "superseded"),
+        ("accepted, superseded by ADR-2", "superseded"),
+        ("accepted (2024-05-17)", "approved"),
+        ("rejected: too slow", "archived"),
+    ],
+)
+def test_a_status_may_say_more_than_a_word(said: str, status: str) -> None:
+    front = read_front(f"---\nstatus: '{said}'\n---\n")
+    assert (front.status, front.metadata, front.problems) == (status, {"status": said}, [])
+
+
+PROSE = "---\nNote: this guide is for operators.\n\n# Install\n\nRun the zebra.\n\n# Use\n\nPress the quagga.\n\n---\n\nThe end.\n"
+
+
+def test_prose_between_two_rules_is_evidence_and_has_sections(library: SyncLibrary, tmp_path: Path) -> None:
+    library.index(write(tmp_path, guide=PROSE))
+    assert [chunk.text for chunk in library.search("zebra quagga").evidence] == [PROSE.strip()]
+    outline = outline_of(items(library)["docs/guide.md"])
+    assert outline
+    assert [section.name for section in outline.definitions] == ["Install", "Use"]
+
+
+@pytest.mark.parametrize(
+    ("text", "is_front"),
+    [
+        ("---\na: 1\n---\nx\n", True),
+        ("\ufeff---  \r\na: 1\r\n...\r\nx\r\n", True),
+        ("---\na: 1\n---", True),
+        ("  ---\na: 1\n---\nx\n", False),
+        ("\n---\na: 1\n---\nx\n", False),
+        ("---\na: 1\n" + "# more\n" * (MAX_LINES - 3) + "---\nx\n", True),
+        ("---\na: 1\n" + "# more\n" * (MAX_LINES - 2) + "---\nx\n", False),
+        (f"---\na: {'x' * MAX_CHARS}\n---\nx\n", False),
+        ("---\na: 1\nfree text\n---\nx\n", False),
+        ("---\na: &x 1\nb: *x\n---\nx\n", False),
+        ("---\n- a\n---\nx\n", False),
+        ("---\na: 1\n", False),
+        (PROSE, False),
+    ],
+)
+def test_what_is_read_as_front_matter_is_what_is_left_out_as_such(text: str, is_front: bool) -> None:
+    rest = text.rfind("x") if text.rstrip().endswith("x") else len(text)
+    assert blocks.outline(text, line_starts(text)).front == (rest if is_front else 0)
+    assert bool(read_front(text).metadata) == is_front
 
 
 @pytest.mark.parametrize(
@@ -228,6 +281,23 @@ def test_an_id_is_also_that_of_a_file_indexed_before(library: SyncLibrary, tmp_p
         ("adr__0008_x", "---\nstatus: draft\n---\n# X\n\n## Status\n\nAccepted\n", "decision", "draft"),
         ("plain", "---\nsuperseded-by: other.md\n---\n# X\n", "document", "superseded"),
         ("guide", "# Guide\n\n## Status\n\nDeprecated\n", "document", "draft"),
+        ("adr__0001_x", "---\nsuperseded-by: none\n---\n# X\n\n## Status\n\nAccepted\n", "decision", "approved"),
+        ("plain", "---\nsuperseded-by: none\n---\n# X\n", "document", "draft"),
+        ("plain", "---\nsuperseded-by: N/A\n---\n# X\n", "document", "draft"),
+        ("plain", "---\nsuperseded-by: '-'\n---\n# X\n", "document", "draft"),
+        ("plain", '---\nsuperseded-by: ""\n---\n# X\n', "document", "draft"),
+        ("plain", "---\nsuperseded_by: []\n---\n# X\n", "document", "draft"),
+        ("plain", "---\nsuperseded_by: [tbd]\n---\n# X\n", "document", "draft"),
+        ("plain", "---\nsupersedes: other.md\n---\n# X\n", "document", "draft"),
+        ("adr__0002_x", "# X\n\n```\n## Status\n\nDeprecated\n```\n", "decision", "draft"),
+        ("adr__0003_x", "# X\n\n~~~\nStatus: rejected\n~~~\n\nStatus: accepted\n", "decision", "approved"),
+        ("adr__0004_x", "# X\n\n## Status\n\n```\nRejected\n```\n\nAccepted\n\n## Context\n\nText.\n", "decision", "approved"),
+        ("adr__0005_x", "# X\n\n## Status\n\nAccepted\n\nSuperseded by [2. Y](0002-y.md)\n\n## Context\n", "decision", "superseded"),
+        ("adr__0006_x", "# X\n\nStatus\n------\n\nSuperceded by [2. Y](0002-y.md)\n", "decision", "superseded"),
+        ("adr__0006_x", "# X\r\n\r\n## Status\r\n\r\nAccepted\r\n\r\nIt may yet be. Superseded by ADR-9?\r\n", "decision", "approved"),
+        ("adr__0007_x", "# X\n\n## Status\n\nAccepted\n\nSuperseded by: none\n", "decision", "approved"),
+        ("adr__0008_x", "# X\n\n## Status\n\nAccepted\n\nIt will be superseded by ADR-9 one day.\n", "decision", "approved"),
+        ("adr__0009_x", "# X\n\nStatus: accepted, to be superseded by ADR-9\n", "decision", "approved"),
     ],
 )
 def test_kind_and_status_where_front_matter_is_silent(

@@ -140,9 +140,88 @@ def test_entities_and_edges_of_their_own(tmp_path: Path) -> None:
         assert (report.problems, (await entities(library))["person:l2"].aliases) == ([], ("Lothar II",))
         found = [edge async for edge in library.store.edges("default")]
         assert Edge("person:l2", "RULED", "l", 0.5) in found
-        assert Edge("t", "ABOUT", "nobody yet") in found
+        assert Edge("t", "ABOUT", "entity:nobodyyet") in found
+        assert (await entities(library))["entity:nobodyyet"] == Entity("entity:nobodyyet", "entity", "nobody yet")
         assert {"l MENTIONS person:l2", "entity:teutberga MARRIED_TO person:l2"} <= await edges(library), "a name means who has it"
         assert "entity:lothairii" not in await entities(library)
+
+    run(tmp_path, work)
+
+
+def test_the_ends_of_an_edge_may_come_after_it_however_much_is_between(tmp_path: Path) -> None:
+    async def work(library: Library) -> None:
+        await library.import_records(lines({"id": "page", "text": "# Top\n\nx\n", "format": "markdown"}))
+        between = [{"name": f"Name {number}"} for number in range(BATCH_LINES)]
+        report = await library.import_graph(
+            lines(
+                {"source": "Lothar II", "type": "RULED", "target": "place:x"},
+                {"source": "page#Top", "type": "ABOUT", "target": "X 1"},
+                {"source": "page", "type": "ABOUT", "target": "?!"},
+                *between,
+                {"id": "person:l2", "type": "person", "name": "Lothair II", "aliases": ["Lothar II"]},
+                {"id": "X 1", "type": "thing", "name": "Something"},
+            )
+        )
+        assert await edges(library) == {"person:l2 RULED place:x", "page#Top ABOUT X 1"}
+        assert (report.edges, report.skipped, report.entities, report.problems) == (2, 1, len(between) + 3, [])
+        assert (await entities(library))["place:x"] == Entity("place:x", "place", "x")
+
+    run(tmp_path, work)
+
+
+def test_what_two_documents_say_is_that_of_the_last(tmp_path: Path) -> None:
+    async def work(library: Library) -> None:
+        said = [["Ann", "knows", "Ben"]]
+        await library.import_graph(lines({"item_id": "l", "triples": said}, {"item_id": "t", "triples": said}))
+        assert Edge("entity:ann", "KNOWS", "entity:ben", 1.0, "t") in [edge async for edge in library.store.edges("default")]
+
+    run(tmp_path, work)
+
+
+def test_names_that_signs_or_marks_tell_apart_are_several_entities(tmp_path: Path) -> None:
+    async def work(library: Library) -> None:
+        names = ["C", "C++", "C#", "Java 1.1", "Java 11", "राम", "रमा", "ガス", "カス", "lang:c++", "lang:c"]
+        await library.import_graph(lines({"item_id": "t", "entities": names}))
+        ids = {entity.name: each for each, entity in (await entities(library)).items()}
+        own = ["c", "c++", "c#", "java1.1", "java11", "राम", "रमा", "ガス", "カス"]
+        assert [ids[name] for name in names[:9]] == [f"entity:{each}" for each in own]
+        assert (ids["c++"], ids["c"], len(ids)) == ("lang:c++", "lang:c", len(names))
+
+    run(tmp_path, work)
+
+
+def test_a_name_without_letters_means_nobody(tmp_path: Path) -> None:
+    async def work(library: Library) -> None:
+        await library.import_graph(lines({"id": "x:1", "name": "!!!"}, {"item_id": "t", "entities": ["???"]}))
+        assert (await edges(library), list(await entities(library))) == (set(), ["x:1"])
+
+    run(tmp_path, work)
+
+
+def test_an_entity_that_only_a_name_made_goes_with_the_last_that_names_it(tmp_path: Path) -> None:
+    async def work(library: Library) -> None:
+        (tmp_path / "a.md").write_text("---\nentities: [Secret Person, Bob, person:ann]\n---\nText.\n")
+        (tmp_path / "b.md").write_text("---\nentities: [Other Person]\n---\nText.\n")
+        await library.index(tmp_path, base=tmp_path)
+        await library.import_records(lines({"id": "r", "text": "x", "entities": ["Bob", "Cid", "Dan"]}))
+        await library.import_graph(lines({"name": "Cid", "aliases": ["Sidney"]}, {"source": "Dan", "type": "KNOWS", "target": "t"}))
+        known = {"entity:secretperson", "entity:otherperson", "entity:bob", "person:ann", "entity:cid", "entity:dan"}
+        assert set(await entities(library)) == known
+        (tmp_path / "b.md").write_text("---\nentities: []\n---\nText.\n")
+        await library.index(tmp_path, base=tmp_path)
+        known -= {"entity:otherperson"}
+        assert set(await entities(library)) == known
+        (tmp_path / "a.md").unlink()
+        await library.index(tmp_path, base=tmp_path)
+        known -= {"entity:secretperson"}
+        assert set(await entities(library)) == known, "Bob is still named, and of Ann more than a name is known"
+        await library.import_records(lines({"id": "r", "text": "x", "entities": ["Eve"]}))
+        assert set(await entities(library)) == known - {"entity:bob"} | {"entity:eve"}
+        await library.delete(["r", "b.md"])
+        assert set(await entities(library)) == known - {"entity:bob"}, "what is told of Cid and Dan stays"
+        assert await library.knowledge.forget(["person:ann", "nobody"]) == ["person:ann"]
+        assert await library.knowledge.forget("entity:dan") == ["entity:dan"]
+        assert (set(await entities(library)), await edges(library)) == ({"entity:cid"}, set())
 
     run(tmp_path, work)
 

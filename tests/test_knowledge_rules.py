@@ -5,13 +5,14 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Awaitable, Callable, Sequence
 from datetime import UTC, datetime
+from pathlib import Path
 from typing import Any
 
 import pytest
 
-from recollect import InvalidInput, Library
+from recollect import InvalidInput, Library, NotFound
 from recollect.model import MENTIONS, Batch, Edge, Entity, Item
-from recollect.settings import Settings
+from recollect.settings import EmbedSettings, Settings
 from recollect.stores.reference import ReferenceStore
 
 NOW = datetime(2026, 6, 1, tzinfo=UTC)
@@ -142,3 +143,47 @@ def test_who_changes_an_answer_changes_none_that_is_kept() -> None:
 def test_what_is_wrong_is_told_in_one_line(ask: Callable[[Any], Awaitable[Any]], said: str) -> None:
     with pytest.raises(InvalidInput, match=said):
         asked([item("a", "ledger")], [], lambda library: ask(library.knowledge))
+
+
+def test_of_two_that_supersede_each_other_the_later_one_is_current() -> None:
+    items = [item("a", "ledger of a"), item("b", "ledger of b", created_at=NOW)]
+    edges = [Edge("a", "SUPERSEDES", "b"), Edge("b", "SUPERSEDES", "a")]
+    found = asked(items, edges, lambda library: library.search("ledger"))
+    assert [each.item_id for each in found.candidates] == ["b"]
+
+
+def test_what_mentions_an_entity_that_the_question_names_comes_first_though_no_hit_does() -> None:
+    others = [item(f"d{place}", f"who operates the thing {place}") for place in range(9)]
+    entity = Entity("system:kafka", "system", "Apache Kafka", ("the log bus",))
+    edges = [Edge("people", MENTIONS, "system:kafka", origin="people")]
+
+    async def ask(library: Library) -> Any:
+        return await library.search("who operates Apache Kafka?", profile="graph", weights={"text": 0.5, "vector": 0.5})
+
+    found = asked([*others, item("people", "Bob looks after the queue")], edges, ask, entity)
+    assert "people" in [each.item_id for each in found.candidates[:2]]
+
+
+def test_a_node_may_be_named_as_documents_name_it(tmp_path: Path) -> None:
+    (tmp_path / "adr").mkdir()
+    (tmp_path / "adr" / "0007-use-a-ledger.md").write_text("---\nid: ledger\n---\n# Use a ledger\nText.\n")
+    (tmp_path / "design.md").write_text("# Design\nAs ADR-7 says.\n")
+    with Library.open(tmp_path / ".recollect", options=Settings(embed=EmbedSettings(model="none"))).sync() as library:
+        library.index(tmp_path, base=tmp_path)
+        for name in ("ledger", "adr/0007-use-a-ledger.md", "ADR-7", "adr-0007"):
+            assert [each.id for each in library.knowledge.impact(name).direct_impact] == ["design.md"], name
+        with pytest.raises(NotFound, match="no node 'ADR-8'"):
+            library.knowledge.impact("ADR-8")
+
+
+def test_a_graph_is_taken_from_texts_as_well_as_bytes() -> None:
+    line = '{"id": "x:y", "type": "x", "name": "Y"}'
+
+    async def ask(library: Library) -> Any:
+        with pytest.raises(InvalidInput, match="give a list of lines"):
+            await library.import_graph("graph.jsonl")
+        with pytest.raises(InvalidInput, match="a line is 5"):
+            await library.import_graph([5])  # type: ignore[list-item]
+        return [(await library.import_graph([each])).entities for each in (line, line.replace("Y", "Z").encode())]
+
+    assert asked([], [], ask) == [1, 1]

@@ -6,19 +6,22 @@ import asyncio
 from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
+from typing import Literal
 
 import pytest
 
 from recollect import Library
 from recollect.filters import Filter
+from recollect.ingest import linking_changes
 from recollect.ingest.linking import link
+from recollect.ingest.linking_documents import Parts
 from recollect.ingest.linking_edges import edges_of
 from recollect.ingest.linking_names import Names, Place
 from recollect.ingest.modules import Files
 from recollect.ingest.modules_imports import LONGEST, taken
 from recollect.kinds import language_of
 from recollect.model import Batch, Entry, Item, Symbol
-from recollect.outline import Import, symbols_of, unpack
+from recollect.outline import Alias, Import, Link, Outline, symbols_of, unpack
 from recollect.stores.reference import ReferenceStore
 from recollect.syntax import outline_of
 
@@ -287,3 +290,57 @@ def test_a_folder_that_a_script_works_out_is_taken_for_its_own(module: str) -> N
 def test_what_comes_with_a_language_is_not_found_just_anywhere(path: str, text: str, others: list[str], expected: str | None) -> None:
     edges, _ = linked({path: text} | dict.fromkeys(others, ""))
     assert {edge for edge in edges if " IMPORTS " in edge} == ({f"{path} IMPORTS {expected}"} if expected else set())
+
+
+def test_a_text_that_nothing_names_reads_no_links(monkeypatch: pytest.MonkeyPatch) -> None:
+    async def run() -> None:
+        store, read = ReferenceStore(), list[Link]()
+        library = Library(store, embedder=None)
+
+        class Counted(Parts):
+            def __init__(self, link: Link) -> None:
+                read.append(link)
+                super().__init__(link)
+
+        monkeypatch.setattr(linking_changes, "Parts", Counted)
+        for number in range(20):
+            await library.add_text(f"See REQ-{number}.", item_id=f"d{number}")
+        read.clear()
+        await library.add_text("A plain note.", item_id="d")
+        assert read == []
+        await library.add_text("A requirement.", item_id="REQ-7")
+        assert await found_in(store, "default") == {"d7 REFERENCES REQ-7"}
+
+    asyncio.run(run())
+
+
+TARGETS = [
+    "ADR-0007",
+    "adr 7",
+    "a/b.md",
+    "a/b.md#the-title-2",
+    "x#The%20Title",
+    "..",
+    "./",
+    "page",
+    "a b",
+    "Ä#ß",
+    "x?y#z#u",
+    "d:12",
+    "FR-03.1",
+]
+NAMES = ["ADR-7", "b.md", "b", "The Title", "page", "a b", "ss", "ä", "x", "z#u", "d", "FR-3.1", "++", "t", "README.md", "a/b.md", "7"]
+
+
+@pytest.mark.parametrize("target", TARGETS)
+@pytest.mark.parametrize("form", ["name", "path"])
+def test_what_a_link_may_mean_is_looked_for_before_it_is_read(target: str, form: Literal["name", "path"]) -> None:
+    files = Files({})
+    packed = Outline(language="markdown", links=(Link("REFERENCES", "other", "name"), Link("REFERENCES", target, form))).pack()
+    for name in NAMES:
+        for came, aliases in (((name,), ()), ((), (Alias(name),))):
+            changes = linking_changes.Changes(files, came, {"gone": name} if came else {})
+            changes.note([("new", Outline(language="markdown", aliases=aliases).pack())] if aliases else [], {})
+            paths = linking_changes._ChangedPaths(files, changes._paths)
+            is_found = "item" in changes.search(Names(files), set())([("item", packed)])
+            assert is_found or not changes._links_concern(packed, paths), name

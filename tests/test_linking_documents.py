@@ -217,6 +217,27 @@ def test_a_decision_says_in_its_text_what_took_its_place(tmp_path: Path) -> None
     }
 
 
+def test_decisions_link_as_tools_write_them(tmp_path: Path) -> None:
+    edges = found(
+        tmp_path,
+        adr__0001_x="# 1. X\n\nDate: 2024-05-17\n\n## Status\n\nSuperceded by [2. Y](0002_y.md)\n\n## Context\n\nText.\n",
+        adr__0002_y="# 2. Y\n\n## Status\n\nAccepted\n\nSupercedes [1. X](0001_x.md)\n\nAmends [3. Z](0003_z.md)\n\n## Context\n",
+        adr__0003_z="# 3. Z\n\n## Status\n\nAccepted\n\n* Replaced by ADR-4\n\nBut see ADR-2.\n",
+        adr__0004_m="---\nstatus: superseded by [ADR-5](0005_n.md)\n---\n# M\n",
+        adr__0005_n="---\nsuperseded-by: none\nsupersedes: []\n---\n# N\n\n## Status\n\nAccepted\n\nReplaces [[0006_o]]\n",
+        adr__0006_o="# O\n\n```\n## Status\n\nSuperseded by ADR-1\n```\n",
+        none="# None\n",
+    )
+    assert edges == {
+        "adr/0002_y.md SUPERSEDES adr/0001_x.md",
+        "adr/0002_y.md REFERENCES adr/0003_z.md",
+        "adr/0004_m.md SUPERSEDES adr/0003_z.md",
+        "adr/0003_z.md REFERENCES adr/0002_y.md",
+        "adr/0005_n.md SUPERSEDES adr/0004_m.md",
+        "adr/0005_n.md SUPERSEDES adr/0006_o.md",
+    }
+
+
 def test_weights_are_those_of_the_relations(tmp_path: Path) -> None:
     async def work() -> None:
         folder = Folder(tmp_path)

@@ -7,26 +7,46 @@ from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from datetime import UTC, datetime
 from itertools import product
+from random import Random
 from typing import Any
 
 import pytest
-from neo4j import exceptions
+from neo4j import GraphDatabase, exceptions
 
 from recollect import Item, Library
-from recollect.errors import InvalidInput, NotFound, StoreBusy, StoreError, StoreReadOnly, StoreUnreachable
+from recollect.errors import InvalidInput, ModelMismatch, NotFound, StoreBusy, StoreError, StoreReadOnly, StoreUnreachable
 from recollect.filters import parse
 from recollect.globs import backtracking_regexes_of
 from recollect.model import Batch, Edge, Entity, Retrieval, Returned
 from recollect.naming import keys_of
 from recollect.settings import Neo4jSettings, load
 from recollect.stores import check_there, open_store
+from recollect.stores.neo4j import doctor, text
 from recollect.stores.neo4j.address import address
+from recollect.stores.neo4j.cache import LAST
 from recollect.stores.neo4j.keys import key_of, ordered, unordered, value_of
 from recollect.stores.neo4j.meaning import meaning
 from recollect.stores.neo4j.schema import OLDEST, version
 from recollect.stores.neo4j.store import Neo4jStore
+from recollect.stores.neo4j.write import Writer
 from recollect.stores.reference import ReferenceStore
-from recollect.testing.cases import OTHER, SCOPE, WHEN, direction, entry, ids, near, outlined, plain, scanned, write
+from recollect.testing.cases import (
+    NEXT_SPACE,
+    OTHER,
+    SCOPE,
+    SPACE,
+    WHEN,
+    direction,
+    entry,
+    ids,
+    item,
+    near,
+    outlined,
+    passages,
+    plain,
+    scanned,
+    write,
+)
 from recollect.textquery import Boolean, Phrase, Prefix, Term
 from recollect.understand.text import parse as understood
 
@@ -158,6 +178,35 @@ def test_words_are_ranked_as_the_reference_ranks_them(neo4j_url: str) -> None:
     run(work)
 
 
+def test_words_that_many_texts_have_find_the_best_of_all_of_them(neo4j_url: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """More have them than are looked at first, and other scopes make other words rare: the same as if all were looked at."""
+    drawn = Random(7)
+    texts = [" ".join(drawn.choices(["wa", "wb", "wc", "wd", f"w{at}"], [9, 5, 2, 1, 9], k=drawn.randint(3, 40))) for at in range(500)]
+    entries = [plain(f"i{at:03}", each, title=drawn.choice(["wa", "wd", "we"]), metadata={"n": at}) for at, each in enumerate(texts)]
+    queries = (
+        Term("wa"),
+        Term("wb wc wd"),
+        Boolean(should=(Term("wa wb"), Phrase("wa wb"), Term("wd"))),
+        Phrase("wa wa"),
+        Boolean(should=(Phrase("wb wa"), Phrase("wc wd"), Prefix("w"))),
+        Boolean(must=(Term("wa"),), should=(Term("wd"), Term("wc")), must_not=(Phrase("wd wd"),)),
+    )
+
+    async def work() -> None:
+        async with opened(neo4j_url) as store:
+            await write(store, *(plain(f"n{at}", "wd wc wd", scope=OTHER) for at in range(700)), scope=OTHER)
+            await write(store, *entries)
+            for query, k, where in product(queries, (1, 7), (None, parse({"n": {"gte": 300}}))):
+                found = []
+                for first in (10, 10_000):
+                    monkeypatch.setattr(text, "KEPT", first)
+                    found.append(await store.search_text(SCOPE, query, k=k, where=where))
+                assert len(found[0]) == k
+                assert found[0] == found[1], (query, k, where)
+
+    run(work)
+
+
 def test_a_question_of_a_thousand_words_is_answered(neo4j_url: str) -> None:
     words = ["q" + "".join(letters) for letters in product("bcfhjkmnpqrtvwxz", repeat=3)][:3_000]
 
@@ -274,6 +323,167 @@ def test_who_waits_too_long_for_another_writer_is_told_and_what_may_be_lost_does
             assert [each async for each in second.retrievals(SCOPE)] == []
 
     run(work)
+
+
+async def halfway(monkeypatch: pytest.MonkeyPatch, writing: Awaitable[Any], beside: Awaitable[Any]) -> tuple[Any, Any]:
+    """What came of a write, and of what began while the last part of it was still to be written."""
+    reached, go_on = asyncio.Event(), asyncio.Event()
+    count = Writer._count
+
+    async def paused(self: Writer) -> None:
+        reached.set()
+        await go_on.wait()
+        await count(self)
+
+    with monkeypatch.context() as patched:
+        patched.setattr(Writer, "_count", paused)
+        task = asyncio.ensure_future(writing)
+        await reached.wait()
+    other = asyncio.ensure_future(beside)
+    await asyncio.wait([other], timeout=1.0)  # Either it is done, or it waits for the writer.
+    go_on.set()
+    written, done = await asyncio.gather(task, other, return_exceptions=True)
+    return written, done
+
+
+def test_a_scope_that_goes_takes_no_vectors_of_one_that_is_being_written(neo4j_url: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Neither of a scope that is new, nor of one that is there."""
+
+    async def work() -> None:
+        async with opened(neo4j_url) as first, opened(neo4j_url) as second:
+            for at in range(2):
+                await write(first, entry("a", "alpha"))
+                writing = write(second, entry(f"b{at}", "beta", scope=OTHER), scope=OTHER)
+                written, gone = await halfway(monkeypatch, writing, first.drop(SCOPE))
+                assert (written.added, gone) == ((f"b{at}",), 1)
+                assert await first.space() == SPACE
+                assert f"b{at}" in ids(await first.search_vectors(OTHER, direction("beta"), k=3))
+                await write(second, delete=[f"b{at}"], scope=OTHER)
+
+    run(work)
+
+
+def test_no_model_is_changed_to_that_a_new_scope_has_no_vectors_of(neo4j_url: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    async def work() -> None:
+        async with opened(neo4j_url) as first, opened(neo4j_url) as second:
+            await write(first, entry("a", "alpha"))
+            await first.add_passages(SCOPE, NEXT_SPACE, {"a": passages("alpha", [direction("alpha", NEXT_SPACE)])})
+            writing = write(second, entry("b", "beta", scope=OTHER), scope=OTHER)
+            written, refused = await halfway(monkeypatch, writing, first.use_space(NEXT_SPACE))
+            assert written.added == ("b",)
+            assert isinstance(refused, ModelMismatch)
+            assert await first.space() == SPACE
+            assert ids(await first.search_vectors(OTHER, direction("beta"), k=3)) == ["b"]
+
+    run(work)
+
+
+def test_what_is_written_while_doctor_mends_is_found(neo4j_url: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    async def work() -> None:
+        async with opened(neo4j_url) as store, opened(neo4j_url) as other:
+            await write(store, plain("a", "alpha"))
+            counted = doctor._counted
+
+            async def beside(*values: Any) -> Any:
+                found = await counted(*values)
+                monkeypatch.setattr(doctor, "_counted", counted)
+                await write(other, plain("b", "beta"))
+                return found
+
+            monkeypatch.setattr(doctor, "_counted", beside)
+            assert [each for each in await store.doctor(repair=False) if not each.ok] == []
+            await store._db.execute("MATCH (s:Scope) SET s.windows = 7")
+            await write(other, delete=["b"])
+            monkeypatch.setattr(doctor, "_counted", beside)
+            assert [each.check for each in await store.doctor(repair=True) if each.repaired] == [f"words of {SCOPE!r}"]
+            assert ids(await store.search_text(SCOPE, Term("beta"), k=3)) == ["b"]
+            assert [each for each in await store.doctor(repair=False) if not each.ok] == []
+
+    run(work)
+
+
+def test_nothing_brings_back_the_name_of_a_scope_that_was_dropped(neo4j_url: str) -> None:
+    async def work() -> None:
+        async with opened(neo4j_url) as store:
+            await write(store, plain("a", "text"))
+            assert await store.drop(SCOPE) == 1
+            await store.log(SCOPE, Retrieval(id="r", at=WHEN, query="q", profile="documents", took_ms=1.0), max_entries=9)
+            await store.cache(SCOPE, "recipe", {"a": (item("a", "text").content_hash, b"made")}, at=WHEN)
+            assert await store.clear_cache(SCOPE) == 0
+            assert await store._db.read("MATCH (s:Scope) RETURN s.name") == []
+
+    run(work)
+
+
+def test_what_cannot_be_a_name_is_left_out_and_the_others_keep_theirs(neo4j_url: str) -> None:
+    async def work() -> None:
+        async with opened(neo4j_url) as store:
+            await write(store, plain("a", "alpha"), plain("b", "beta"), edges=[Edge("a", "X", "b")])
+            assert [visit.id for visit in await store.walk(SCOPE, ["\ud800", "a", "a"], hops=1, fan_out=5)] == ["a", "b"]
+            words = Boolean(should=(Term("\udcffxyz"), Term("alpha")))
+            assert ids(await store.search_text(SCOPE, words, k=5)) == ["a"]
+
+    run(work)
+
+
+@pytest.mark.parametrize("name", ["window_content_search", "chunk_embedding", "doc_embedding", "recollect_item_source"])
+def test_the_index_of_words_has_the_name_of_no_other(name: str) -> None:
+    with pytest.raises(InvalidInput, match=f"{name}.*another"):
+        Neo4jStore("bolt://127.0.0.1:1", text_index=name)
+    with pytest.raises(InvalidInput, match=r"index_name.*another index has that name"):
+        load(environ={"RECOLLECT_RETRIEVAL_SEARCH_KEYWORD_SEARCH_INDEX_NAME": name})
+
+
+def test_nobody_waits_for_a_writer_of_another_scope_to_keep_what_was_made(neo4j_url: str) -> None:
+    """Nor to close: what was looked up in the scope that is written is lost."""
+
+    async def work() -> None:
+        async with opened(neo4j_url) as writer, opened(neo4j_url) as store:
+            contents = {scope: {"a": item("a", "text").content_hash} for scope in (SCOPE, OTHER)}
+            for scope, content in contents.items():
+                await write(writer, plain("a", "text", scope=scope), scope=scope)
+                await store.cached(scope, "recipe", content)
+            held, done = asyncio.Event(), asyncio.Event()
+
+            async def hold(_: Any) -> None:
+                held.set()
+                await done.wait()
+
+            holding = asyncio.create_task(writer._change(OTHER, hold))
+            await held.wait()
+            made = {"a": (contents[SCOPE]["a"], b"made")}
+            try:
+                await asyncio.wait_for(store.cache(SCOPE, "recipe", made, at=WHEN), 10)
+                assert await store.cached(SCOPE, "recipe", contents[SCOPE]) == {"a": b"made"}
+                await asyncio.wait_for(store.close(), 10)
+            finally:
+                done.set()
+                await holding
+            assert [((await writer.status(scope)).cache.hits, (await writer.status(scope)).cache.misses) for scope in contents] == [
+                (1, 1),
+                (0, 0),
+            ]
+
+    run(work)
+
+
+def test_the_entry_that_was_used_last_is_found_by_an_index(neo4j_url: str) -> None:
+    async def fill() -> None:
+        async with opened(neo4j_url) as store:
+            await write(store, plain("a", "text"))
+            for at in range(3):
+                await store.cache(SCOPE, f"recipe {at}", {"a": (item("a", "text").content_hash, b"made")}, at=WHEN)
+            assert await store._db.read(LAST) == [[3]]
+
+    run(fill)
+    with GraphDatabase.driver(neo4j_url) as driver:
+        part: Any = driver.execute_query(f"EXPLAIN {LAST}").summary.plan
+    steps = []
+    while part:
+        steps.append(part["operatorType"].partition("@")[0])
+        part = next(iter(part.get("children", ())), None)
+    assert steps[-1] == "NodeIndexSeekByRange"
+    assert not {"Top", "Sort", "EagerAggregation"} & set(steps)
 
 
 DAMAGE = {

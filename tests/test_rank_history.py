@@ -45,6 +45,8 @@ def test_a_chain_of_versions_is_followed_to_its_end() -> None:
 def test_a_circle_of_versions_ends() -> None:
     circle = Lineage({"a": ("b",), "b": ("a",)}, {"a": head("a"), "b": head("b")})
     assert circle.chain("a") == ["b"]
+    assert circle.chain("b") == []
+    assert not circle.is_history("b", "draft")
     assert ids(behind(succeeded([found("a", 2.0), found("b", 1.0)], circle, ()), circle, {"a": "draft", "b": "draft"}))
 
 

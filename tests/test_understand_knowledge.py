@@ -29,8 +29,8 @@ ITEMS: Sequence[tuple[str, dict[str, Any]]] = (
     ("design", {"subsystem": "payment-service", "author": "Ada L", "priority": 1}),
     ("requirement", {"tags": ["api", "auth"], "final": True}),
     ("decision", {"team": "Core", "bounded_context": "orders", "ticket": "17"}),
-    ("Runbook", {"mixed": 3}),
-    ("meeting_note", {"mixed": "3"}),
+    ("Runbook", {"mixed": 3, "dialect": "C++"}),
+    ("meeting_note", {"mixed": "3", "dialect": "C"}),
 )
 ALL = ["draft", "approved", "superseded", "archived"]
 
@@ -175,6 +175,8 @@ def test_what_a_question_is_after(text: str, intent: str) -> None:
         ("what was written by ada l", {"written by ada l": {"author": "Ada L"}}),
         ("anything tagged auth", {"tagged auth": {"tags": "auth"}}),
         ("team:core caching", {"team:core": {"team": "Core"}}),
+        ("with dialect c++", {"with dialect c++": {"dialect": "C++"}}),
+        ("with dialect C", {"with dialect C": {"dialect": "C"}}),
         ("with priority 1", {"with priority 1": {"priority": 1}}),
         ("with ticket 17", {"with ticket 17": {"ticket": "17"}}),
         ("with mixed 3", {"with mixed 3": {"mixed": {"in": ["3", 3]}}}),

@@ -197,6 +197,36 @@ def test_a_letter_with_signs_is_not_the_letter() -> None:
     assert asyncio.run(ask("is C++ faster")) == []
 
 
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("what runs on Java 1.1?", ["Java 1.1"]),
+        ("what runs on Java 11?", ["Java 11"]),
+        ("what runs on Java 1.2?", []),
+        ("Postgres+Redis, Postgres#1", ["Postgres", "Redis", "Postgres"]),
+        ("who wrote Objctive-C++", ["Objective-C++"]),
+        ("who wrote Objective-C", []),
+        ("what is c++ buildr", ["C++ Builder"]),
+        ("राम जी कौन है", ["राम जी"]),
+        ("रमा कौन है", []),
+        ("カスの料金", []),
+        ("ガスの料金 ｶﾞｽ カ\u3099ス", ["ガス", "ガス", "ガス"]),
+        ("ไปชลบุรีกัน", ["ชลบุรี"]),
+        ("ไปชลบุริกัน", []),
+    ],
+)
+def test_signs_and_marks_tell_names_apart_also_where_only_one_is_known(text: str, expected: list[str]) -> None:
+    async def ask() -> list[str]:
+        store = ReferenceStore()
+        names = ("Java 1.1", "Java 11", "Postgres", "Redis", "Objective-C++", "C++ Builder", "राम जी", "ガス", "ชลบุรี")
+        await store.write("s", Batch(entities=[Entity(f"t:{name}", "thing", name) for name in names]))
+        mentions = await resolve(store, "s", text)
+        assert not any(each.others for each in mentions)
+        return [each.name for each in mentions]
+
+    assert asyncio.run(ask()) == expected
+
+
 def test_who_is_called_just_so_is_told_those_of_that_name_first(store: Counting) -> None:
     (mention,) = found(store, "where does John Smith work")
     assert (mention.entity_id, mention.match, mention.others) == ("person:smith-1", "exact", ["person:smith-2", "person:smith-3"])

@@ -25,7 +25,7 @@ from .knowledge import (
     RetrievalQuery,
     RetrievalResult,
 )
-from .model import Direction, Edge, Visit
+from .model import Batch, Direction, Edge, Visit, symbol_key
 from .nearness import nearness
 from .ports import Store, TokenCounter
 from .prefs import MAX_CHUNKS, CachePrefs, GraphPrefs, RetrievalPrefs, ScoringPrefs, TextMode, TextPrefs, VectorPrefs
@@ -35,6 +35,7 @@ from .recall.versions import successors_of
 from .retrieval_settings import RetrievalSettings
 from .shorthand import is_number
 from .similar import similar
+from .syntax.ids import spellings
 
 PROFILE: Final = "graph"
 PASSAGES: Final = 3
@@ -46,6 +47,8 @@ NESTING: Final = 5
 """How deep definitions lie in each other."""
 DEPENDENTS: Final = 500
 """Edges followed from one node when asking what depends on it."""
+CALLED: Final = 20
+"""Items of one name that are looked at, to know whether it means one."""
 FARTHEST: Final = 10
 VERSIONS: Final = 20
 """So many more are looked at, since some may have been superseded."""
@@ -114,6 +117,7 @@ class Knowledge:
             raise InvalidInput(f"min_score is {min_score!r}: it lies between 0 and 1")
         if not isinstance(limit, int) or not 1 <= limit <= MAX_LIMIT:
             raise InvalidInput(f"limit is {limit!r}: give 1 to {MAX_LIMIT}")
+        item_id = await self._meant(item_id)
         where = None if include_history else CURRENT
         found = await similar(self._store, self._scope, item_id, limit=limit + VERSIONS, min_score=min_score, where=where)
         ids = [hit.id for hit in found]
@@ -126,6 +130,7 @@ class Knowledge:
         self, node: str, *, max_distance: int = 2, relationship_types: Sequence[str] | None = None, direction: Direction = "both"
     ) -> GraphContext:
         """What is around a node: each other node once, at its shortest distance, with the path that leads there."""
+        node = await self._meant(node)
         fan_out = self._options.graph.fan_out
         visits = await self._walk([node], max_distance, fan_out, relationship_types, direction)
         if not visits:
@@ -143,6 +148,7 @@ class Knowledge:
 
     async def impact(self, node: str, *, max_distance: int = 3, relationship_types: Sequence[str] | None = None) -> ImpactContext:
         """What depends on a node, or on anything that it defines: directly, and through others."""
+        node = await self._meant(node)
         within = await self._walk([node], NESTING, DEPENDENTS, [DEFINES], "out")
         if not within:
             raise self._unknown(node)
@@ -160,6 +166,14 @@ class Knowledge:
             total_affected=len(dependents),
             truncated=more,
         )
+
+    async def forget(self, ids: Sequence[str] | str) -> list[str]:
+        """Remove entities, or one, with every edge of theirs; the ids of those that were there."""
+        found = await self._store.entities_of(self._scope, [ids] if isinstance(ids, str) else list(ids))
+        there = [entity.id for entity in found]
+        if there:
+            await self._store.write(self._scope, Batch(forget=there))
+        return there
 
     # How it is done.
 
@@ -209,8 +223,6 @@ class Knowledge:
             raise InvalidInput(f"direction is {direction!r:.80}: use {', '.join(get_args(Direction))}")
         if types is not None and (isinstance(types, str) or not all(isinstance(each, str) for each in types)):
             raise InvalidInput(f"relationship_types is {types!r:.80}: give a list of types, such as ['IMPLEMENTS']")
-        if not all(isinstance(start, str) for start in starts):
-            raise InvalidInput(f"the node is {starts[0]!r:.80}: give its id, a text")
         return await self._store.walk(self._scope, starts, hops=hops, fan_out=fan_out, types=types, direction=direction)
 
     async def _has_more(self, visits: Sequence[Visit], hops: int, fan_out: int, types: Sequence[str] | None, direction: Direction) -> bool:
@@ -218,6 +230,18 @@ class Knowledge:
         inner = [visit.id for visit in visits if visit.hops < hops]
         links = await self._store.links(self._scope, inner, fan_out=fan_out + 1, types=types, direction=direction)
         return any(len(edges) > fan_out for edges in links.values())
+
+    async def _meant(self, name: str) -> str:
+        """The node that a name means: its id; or the path of a file that has an id of its own, or what else an item is called."""
+        if not isinstance(name, str):
+            raise InvalidInput(f"the node is {name!r:.80}: give its id, a text")
+        if not name or await self._store.walk(self._scope, [name], hops=0, fan_out=0):
+            return name
+        if (known := (await self._store.known(self._scope, "file", name)).get(name)) is not None:
+            return known.id
+        called = await self._store.symbols(self._scope, [symbol_key(each) for each in spellings(name)], limit=CALLED)
+        items = {symbol.item_id for symbol in called if symbol.kind == "file"}
+        return items.pop() if len(items) == 1 else name
 
     def _unknown(self, node: str) -> NotFound:
         return NotFound(f"there is no node {node!r} in scope {self._scope!r}: name an item's id, a definition `item#name`, or an entity")

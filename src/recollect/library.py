@@ -152,13 +152,14 @@ class Library:
     ) -> IndexReport:
         from .ingest.linking import link
 
-        progress = Progress()
+        progress, kept = Progress(), ingest.Kept()
         before: dict[str, bytes] = {}
         cutter = await self._cutter()
         written = await ingest.ingest(
-            self.store, self.scope, items, cutter=cutter, progress=progress, report=report, undated=undated, replaced=before
+            self.store, self.scope, items, cutter=cutter, progress=progress, report=report, undated=undated, replaced=before, kept=kept
         )
-        await link(self.store, self.scope, before, came=written.added)
+        await link(self.store, self.scope, before, came=written.added, kept=kept)
+        await kept.forget(self.store, self.scope)
         return IndexReport.of(
             progress, added=len(written.added), changed=len(written.changed), unchanged=len(written.unchanged), problems=problems or []
         )
@@ -172,16 +173,16 @@ class Library:
         return await self._take_in([item], undated=at)
 
     async def import_records(
-        self, lines: Iterable[bytes], *, name: str = "records", report: Callable[[Progress], None] | None = None
+        self, lines: Iterable[bytes | str], *, name: str = "records", report: Callable[[Progress], None] | None = None
     ) -> IndexReport:
         """Take in JSON Lines, a record each. A bad line is told by number and the rest goes on."""
-        from .ingest.records import BadRecord, read_records
+        from .ingest.records import BadRecord, encoded, read_records
 
         problems: list[Problem] = []
         now = self._clock()
 
         def good() -> Iterable[Item]:
-            for record in read_records(lines, scope=self.scope, name=name, now=now):
+            for record in read_records(encoded(lines), scope=self.scope, name=name, now=now):
                 if isinstance(record, BadRecord):
                     problems.append(Problem(f"{name}:{record.line}:{record.column}", record.reason))
                 else:
@@ -189,7 +190,7 @@ class Library:
 
         return await self._take_in(good(), undated=now, problems=problems, report=report)
 
-    async def import_graph(self, lines: Iterable[bytes], *, name: str = "graph") -> GraphReport:
+    async def import_graph(self, lines: Iterable[bytes | str], *, name: str = "graph") -> GraphReport:
         """Take in JSON Lines of a graph: entities, edges, or what a document says of entities. A bad line is told by number."""
         from .ingest.graph import import_graph
 
@@ -328,16 +329,9 @@ class Library:
 
     async def delete(self, ids: Sequence[str] | str) -> list[str]:
         """Remove items, or one, and everything derived from them; the ids of those that were there."""
-        ids = [ids] if isinstance(ids, str) else list(ids)
-        stored = await self.store.get(self.scope, ids)
-        deleted = list((await self.store.write(self.scope, Batch(delete=ids))).deleted)
-        before = {each.item.id: each.outline for each in stored if each.outline}
-        gone = {each.item.id: each.item.source_ref for each in stored if each.item.source_ref}
-        if before or gone:
-            from .ingest.linking import link
+        from .ingest.deleting import delete
 
-            await link(self.store, self.scope, before, gone=gone)
-        return deleted
+        return await delete(self.store, self.scope, [ids] if isinstance(ids, str) else list(ids))
 
     async def drop(self) -> int:
         """Remove the whole scope; how many items went."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from itertools import accumulate, pairwise
+from itertools import pairwise
 from typing import Final
 
 MAX_KEY: Final = 120
@@ -17,15 +17,44 @@ TWO_EDITS: Final = 10
 _PART: Final = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[^\W_A-Z]+|[A-Z]+")
 
 
+# Letters whose marks are accents: Latin, Greek and Cyrillic. Elsewhere a mark is a vowel, or makes another letter.
+_ACCENTED: Final = re.compile(
+    "[a-zA-Z\u00c0-\u02af\u0370-\u052f\u1c80-\u1c8f\u1d00-\u1dbf\u1e00-\u1fff\u2c60-\u2c7f\ua640-\ua69f\ua720-\ua7ff\uab30-\uab6f]"
+)
+_SIGNS: Final = frozenset("+#")
+_VARIANTS: Final = re.compile("[\ufe00-\ufe0f\U000e0100-\U000e01ef]")
+"""They choose how a letter looks, and make no other one."""
+
+
 def folded(name: str) -> str:
-    """Letters and digits in small letters, without accents: `Łódź, St.` is `łodzst`, `Ödön` is `odon`, `㎒` is `mhz`."""
+    """Letters and digits in small letters, without accents: `Łódź, St.` is `łodzst`, `Ödön` is `odon`, `㎒` is `mhz`. What tells names
+    apart stays: `C#` is `c#`, `Java 1.1` is `java1.1`, and a mark of a script in which marks are no accents."""
     plain = unicodedata.normalize("NFKD", unicodedata.normalize("NFKD", name).casefold())
-    return "".join(filter(str.isalnum, plain))[:MAX_KEY]
+    kept: list[str] = []
+    last = ""  # What a mark or sign is at; empty where that is left out itself.
+    for at, char in enumerate(plain):
+        if char.isalnum():
+            kept.append(last := char)
+        elif is_mark(char):
+            if last.isalpha() and not _ACCENTED.match(last) and not _VARIANTS.match(char):
+                kept.append(char)
+        elif (char in _SIGNS and (last.isalpha() or last in _SIGNS)) or (
+            char == "." and last.isdecimal() and plain[at + 1 : at + 2].isdecimal()
+        ):
+            kept.append(last := char)
+        else:
+            last = ""
+    return unicodedata.normalize("NFC", "".join(kept))[:MAX_KEY]
+
+
+def is_mark(char: str) -> bool:
+    """Whether a character belongs to the one before it."""
+    return char > "\x7f" and unicodedata.category(char)[0] == "M"
 
 
 def breaks(name: str) -> set[int]:
     """After how many letters of its folded form a name goes on with another word: 2 for `My SQL` and `MySQL`, none for `Island`."""
-    return set(accumulate(len(folded(part)) for part in _PART.findall(name))) - {len(folded(name))}
+    return {len(folded(name[: part.start()])) for part in _PART.finditer(name)} - {0}
 
 
 def allowed_edits(key: str) -> int:

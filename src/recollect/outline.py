@@ -21,7 +21,8 @@ REFERENCES: Final = "REFERENCES"
 """From what says so to a document, a file or a part of one that it is based on."""
 
 WITHOUT_LINKS: Final = 2
-_DECODER: Final = json.JSONDecoder()
+_END_OF_LINKS: Final = re.compile(rb'(?:path|name|entity)",(?:true|false)\]\],')
+"""In no text: there a quote has a backslash before it."""
 
 LinkForm = Literal["path", "name", "entity"]
 """How a target is to be read: as a path alone, as whatever an item may be called, or as an entity."""
@@ -161,12 +162,18 @@ def unpack(data: bytes) -> Outline | None:
     )
 
 
-def links_of(data: bytes) -> tuple[Link, ...]:
-    """The links of a packed outline. They stand first in it, and nothing else is read."""
+def packed_links(data: bytes) -> bytes:
+    """The part of a packed outline that has its links, which stands first in it; empty where there are none."""
     start = data.find(b'",') + 2
     if not data.startswith(b"[%d," % VERSION) or data.startswith(b"[]", start):
-        return ()
-    return tuple(map(Link._make, _DECODER.raw_decode(data[start:].decode("utf-8", "surrogatepass"))[0]))
+        return b""
+    end = _END_OF_LINKS.search(data, start)
+    return data[start : end.end() - 1] if end else b""
+
+
+def links_of(data: bytes) -> tuple[Link, ...]:
+    """The links of a packed outline. Nothing else of it is read."""
+    return tuple(map(Link._make, json.loads(packed_links(data).decode("utf-8", "surrogatepass") or "[]")))
 
 
 def _definition(row: list[Any]) -> Definition:

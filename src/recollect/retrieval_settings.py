@@ -13,6 +13,9 @@ from .errors import InvalidInput
 from .profiles import TEXT, VECTOR, Authority, Expansion
 
 INDEX_NAME: Final = "doc_content_search"
+OTHER_INDEXES: Final = ("window_content_search", "chunk_embedding", "doc_embedding")
+OWN_INDEXES: Final = "recollect_"
+"""Indexes of a store that are not that of words, and what the names of all its further ones begin with."""
 STANDARD: Final = "standard"
 """The analyzer that is our own: stemmed words, parts of names, windows of text, alike on every store."""
 OTHER: Final = "other"
@@ -80,6 +83,8 @@ class KeywordSearchSettings(Section):
     def _is_a_name(cls, value: str) -> str:
         if not re.fullmatch(r"[A-Za-z][A-Za-z0-9_]{0,62}", value):
             raise ValueError("give a name of letters, digits and _, which begins with a letter, of at most 63")
+        if value in OTHER_INDEXES or value.startswith(OWN_INDEXES):
+            raise ValueError(f"another index has that name: give one that is none of {', '.join(OTHER_INDEXES)} and {OWN_INDEXES}...")
         return value
 
     @property

@@ -70,6 +70,7 @@ class SyncKnowledge:
     agent_context = _knowing(Knowledge.agent_context)
     context = _knowing(Knowledge.context)
     find = _knowing(Knowledge.find)
+    forget = _knowing(Knowledge.forget)
     graph = _knowing(Knowledge.graph)
     impact = _knowing(Knowledge.impact)
     similar = _knowing(Knowledge.similar)

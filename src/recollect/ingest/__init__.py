@@ -23,6 +23,7 @@ from ..ports import Store
 from ..rank.duplicates import sketch
 from ..syntax import outline_of
 from .entities import Entities, Named
+from .facts import Kept as Kept
 
 BATCH_CHUNKS = 512
 """Chunks embedded and written together: enough to sort by length with little padding, few enough that an interrupt
@@ -79,13 +80,15 @@ async def ingest(
     undated: datetime | None = None,
     replaced: dict[str, bytes] | None = None,
     instead: Mapping[str, str] | None = None,
+    kept: Kept | None = None,
 ) -> Written:
     """Write the items; what was done, by id. What is interrupted leaves whole batches behind.
 
     Items with the time `undated` have none of their own: they keep the times of the item they replace. The outlines that items had
     before they were replaced are put into `replaced`, by id. `instead` has the ids that items had before, by those they have now: what
-    is left under such an id goes when its item comes."""
-    entities = Entities(store, scope)
+    is left under such an id goes when its item comes. `kept` is told which items have the content they had: what was imported about
+    these stays."""
+    entities, kept = Entities(store, scope), kept or Kept()
     done: list[Written] = []
     outlines: dict[str, bytes] = {}
     writing: asyncio.Task[Written] | None = None
@@ -101,7 +104,9 @@ async def ingest(
             entries = await _entries(store, scope, batch, before, cutter, progress, report)
             if writing:
                 done.append(await writing)
-            changes = Batch(entries, edges=_mentions(batch), delete=old, entities=entities.taken())
+            await in_thread(kept.note, [each.item for each in batch], {item_id: stored.item for item_id, stored in before.items()})
+            facts = await kept.facts(store, scope, [each.item.id for each in batch if not each.outline])
+            changes = Batch(entries, edges=[*facts, *_mentions(batch)], delete=old, entities=entities.taken())
             writing = asyncio.create_task(store.write(scope, changes, space=cutter.space if cutter else None))
             progress.items_done += len(entries)
             if report:
@@ -268,11 +273,13 @@ def _dated(item: Item, stored: Stored | None, undated: datetime) -> Item:
     )
 
 
-async def fill(store: Store, scope: str, *, cutter: Cutter, progress: Progress, report: Report | None = None) -> None:
+async def fill(
+    store: Store, scope: str, *, cutter: Cutter, progress: Progress, report: Report | None = None, kept: Kept | None = None
+) -> None:
     """Embed what was taken in without a model."""
     space = await store.space()
     while space in (None, cutter.space) and (found := await store.without_passages(scope, cutter.space, BATCH_ITEMS)):
-        await ingest(store, scope, [stored.item for stored in found], cutter=cutter, progress=progress, report=report)
+        await ingest(store, scope, [stored.item for stored in found], cutter=cutter, progress=progress, report=report, kept=kept)
 
 
 async def reembed(store: Store, cutter: Cutter, *, progress: Progress, report: Report | None = None) -> None:

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 from ..model import Item
 from ..syntax.ids import kind_of, names_of
-from ..syntax.relations import SUCCESSION, said_in
+from ..syntax.relations import is_succeeded, links_in, said_in
 from .frontmatter import Front
 
 
@@ -18,6 +18,6 @@ def described(item: Item, front: Front) -> Item:
     status = front.status
     if status is None and kind == "decision" and "status" not in front.metadata:
         status = said_in(item.text).status
-    if status is None and (SUCCESSION - {"supersedes"}) & front.metadata.keys():
+    if status is None and is_succeeded(links_in(front.metadata, [])):
         status = "superseded"
     return replace(item, kind=kind, status=status or item.status)

@@ -7,13 +7,15 @@ from collections.abc import Iterable, Sequence
 from functools import lru_cache
 from typing import Final, NamedTuple
 
-from ..model import Entity
+from ..model import Batch, Entity
 from ..naming import exact_key
 from ..ports import Store
 
 ANY: Final = "entity"
 """The type of what is only known by its name."""
 AN_ID: Final = re.compile(r"[a-z][a-z0-9_-]*:\S{1,300}")
+_BETWEEN: Final = re.compile(r"[-_:/]+|\.(?!\d)|(?<!\d)\.")
+"""What stands for a space in an id."""
 PAGE: Final = 400
 """Names looked up at once."""
 SHARED: Final = 50
@@ -35,7 +37,7 @@ class Named(NamedTuple):
         if not AN_ID.fullmatch(text):
             return cls(text)
         rest = text.partition(":")[2]
-        return cls(" ".join(re.split(r"[\W_]+", rest)).strip() or rest, "", text)
+        return cls(" ".join(filter(None, _BETWEEN.split(rest))) or rest, "", text)
 
     @property
     def default_id(self) -> str:
@@ -85,15 +87,12 @@ class Entities:
     def _keep(self, found: Iterable[Entity]) -> None:
         for entity in found:
             self._known.setdefault(entity.id, entity)
-            for name in entity.names:
-                self._by_key.setdefault(_key(name), {})[entity.id] = None
+            for key in filter(None, map(_key, entity.names)):
+                self._by_key.setdefault(key, {})[entity.id] = None
 
-    def called(self, name: str) -> str | None:
-        """The id of the only entity that has an id or a name."""
-        if name in self._known:
-            return name
-        found = self._by_key.get(_key(name), {})
-        return next(iter(found)) if len(found) == 1 else None
+    def called(self, text: str) -> str | None:
+        """The id of an entity that a text is the id or a name of, which is new where none is known."""
+        return text if text in self._known else self.id_of(Named.of(text))
 
     def id_of(self, given: Named) -> str | None:
         """The id of an entity, which is new where none is meant that is known; None for a name without letters and digits."""
@@ -125,6 +124,15 @@ class Entities:
         """What is new or has changed since this was asked last."""
         found, self._new = list(self._new.values()), {}
         return found
+
+
+async def forget_unused(store: Store, scope: str, ids: Iterable[str]) -> None:
+    """Let go of those entities that are known by nothing but their name, and that nothing names any more."""
+    for page in _pages(sorted(each for each in set(ids) if each.startswith(f"{ANY}:"))):
+        linked = await store.links(scope, page, fan_out=1)
+        left = await store.entities_of(scope, [each for each in page if each not in linked])
+        if unused := [each.id for each in left if each == _made(Named(each.name).default_id, Named(each.name))]:
+            await store.write(scope, Batch(forget=unused))
 
 
 def _made(item_id: str, given: Named) -> Entity:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
@@ -74,10 +75,31 @@ def survey(
     return result
 
 
-def items(result: Survey, known: Mapping[str, Known], *, scope: str, others: Mapping[str, Known] | None = None) -> Iterator[Item]:
+def put_back(result: Survey, known: Mapping[str, Known], base: Path) -> None:
+    """Read also those files again that go by the path of one which comes now: they go back to their own. `known` are all files that
+    the store knows."""
+    changed, gone = {file.ref for file in result.changed}, set(result.gone)
+    owners = {each.id: ref for ref, each in known.items() if each.id != ref and ref not in gone}
+    for owner in [owners[ref] for ref in changed if ref in owners and owners[ref] not in changed]:
+        location = os.path.abspath(base / owner)
+        with suppress(OSError):
+            status = os.stat(location)
+            result.changed.append(Found(location, owner, status.st_size, status.st_mtime_ns))
+            result.unchanged = [ref for ref in result.unchanged if ref != owner]
+
+
+def items(
+    result: Survey,
+    known: Mapping[str, Known],
+    *,
+    scope: str,
+    others: Mapping[str, Known] | None = None,
+    is_there: Callable[[str], bool] = lambda _: False,
+) -> Iterator[Item]:
     """The items of files. One that cannot be read is told of in the survey, and what the store has of it stays. `others` are all files
-    that the store knows, also those that are not under the paths."""
-    claims = _Claims(result, {**(others or {}), **known})
+    that the store knows, also those that are not under the paths; `is_there` tells whether it has an item of an id at all."""
+    known = {**(others or {}), **known}
+    claims = _Claims(result, known, is_there)
     for file in result.changed:
         try:
             document = read(file.path)
@@ -118,11 +140,12 @@ def items(result: Survey, known: Mapping[str, Known], *, scope: str, others: Map
 class _Claims:
     """Who has which id. A file goes by the id that its front matter claims; of two that claim one, by path the first does."""
 
-    def __init__(self, result: Survey, known: Mapping[str, Known]) -> None:
+    def __init__(self, result: Survey, known: Mapping[str, Known], is_there: Callable[[str], bool]) -> None:
         changed = {file.ref for file in result.changed}
         gone = set(result.gone)
         self._refs = (changed | known.keys()) - gone
         self._result = result
+        self._is_there, self._ids = is_there, {each.id for each in known.values()}
         self._owners = {each.id: ref for ref, each in known.items() if ref not in changed and ref not in gone}
 
     def claim(self, ref: str, wanted: str | None) -> str:
@@ -130,6 +153,8 @@ class _Claims:
         owner = self._owners.get(wanted) if wanted else None
         if wanted and owner is None and wanted in self._refs:
             owner = wanted
+        if wanted and owner is None and wanted not in self._ids and self._is_there(wanted):
+            owner = "an item that is no file"
         if wanted and owner not in (None, ref):
             self._result.problems.append(
                 Problem(ref, f"its front matter has the id {wanted!r}, which is that of {owner}: it goes by its path")

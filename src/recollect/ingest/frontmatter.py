@@ -1,26 +1,21 @@
-"""Front matter of Markdown, the YAML between two lines of dashes at the very top, as what is known of an item.
-
-It is read event by event: no tag is followed, no alias is expanded, nothing is nested without end.
-"""
+"""Front matter of Markdown as what is known of an item."""
 
 from __future__ import annotations
 
 import math
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any, Final
 
 from ..filters import period
 from ..model import Status
-from ..syntax.blocks import front_matter
-from ..syntax.relations import status_of
+from ..syntax.front import NotRead, Plain, front_matter
+from ..syntax.relations import said_of, status_of
 from .decode import mended
-from .records import INT64, MAX_METADATA_DEPTH
+from .records import INT64
 
-MAX_CHARS: Final = 64_000
-"""Longer than any that was written by hand."""
 LONGEST_ID: Final = 300
 MAX_TITLE: Final = 300
 CREATED: Final = ("date", "created", "created_at")
@@ -29,16 +24,6 @@ FIELDS: Final = frozenset(("id", "title", "kind", "status", "version", "entities
 INTEGER: Final = re.compile(r"[-+]?(?:0|[1-9]\d{0,18})")
 DECIMAL: Final = re.compile(r"[-+]?\d+\.\d+(?:[eE][-+]?\d+)?")
 WORDS: Final[Mapping[str, bool | None]] = {"true": True, "false": False, "null": None, "~": None, "": None}
-
-
-class Plain(str):
-    """A value without quotes around it: what it stands for depends on who asks. A version 1.10 is not 1.1."""
-
-    __slots__ = ()
-
-
-class _Bad(ValueError):
-    """Why front matter cannot be read."""
 
 
 @dataclass(slots=True)
@@ -62,9 +47,9 @@ def read_front(text: str) -> Front:
     """The front matter of a text. What is wrong with it is told, and the rest of it, or the text without it, is as good as ever."""
     found = Front()
     try:
-        keys = _mapping(mended(front_matter(text)))
-    except _Bad as bad:
-        found.problems.append(f"its front matter was not read: {bad}")
+        keys, _ = front_matter(text)
+    except NotRead as why:
+        found.problems.append(f"its front matter was not read: {why}")
         return found
     found.id = _id(found, keys.get("id"))
     found.title, found.kind, found.version = (_text(found, keys, key) for key in ("title", "kind", "version"))
@@ -72,69 +57,19 @@ def read_front(text: str) -> Front:
     found.status = _status(found, keys)
     found.created_at, found.updated_at = (_time(found, keys, names) for names in (CREATED, UPDATED))
     found.entities = _entities(found, keys)
-    found.metadata |= {key: kept for key, value in keys.items() if key not in FIELDS and (kept := _typed(value)) is not None}
+    found.metadata |= _typed({key: value for key, value in keys.items() if key not in FIELDS})
     return found
-
-
-def _mapping(source: str) -> dict[str, Any]:
-    """The keys at the top of some YAML, with texts, lists and objects as values."""
-    if not source.strip():
-        return {}
-    if len(source) > MAX_CHARS:
-        raise _Bad(f"it has {len(source):,} characters, and {MAX_CHARS:,} are read at most")
-    import yaml
-
-    try:
-        value = _value(yaml.parse(source, Loader=getattr(yaml, "CSafeLoader", yaml.SafeLoader)))
-    except yaml.MarkedYAMLError as error:
-        line = f" in line {error.problem_mark.line + 2}" if error.problem_mark else ""
-        raise _Bad(f"it is no YAML{line}: {' '.join((error.problem or str(error)).split())}") from None
-    except yaml.YAMLError as error:
-        raise _Bad(f"it is no YAML: {' '.join(str(error).split())[:200]}") from None
-    if not isinstance(value, dict):
-        raise _Bad("it has no keys, such as 'title: ...'")
-    return value
-
-
-def _value(events: Iterator[Any]) -> Any:
-    """What the events of a parser say. Of a key that stands twice the last value counts."""
-    import yaml
-
-    found: list[Any] = []
-    open_: list[list[Any]] = [found]
-    kinds: list[type] = []
-    for event in events:
-        if isinstance(event, yaml.AliasEvent):
-            raise _Bad(f"it has the alias *{event.anchor}: write out what it stands for")
-        if isinstance(event, yaml.ScalarEvent):
-            open_[-1].append(mended(event.value) if event.style else Plain(mended(event.value)))
-        elif isinstance(event, yaml.MappingStartEvent | yaml.SequenceStartEvent):
-            if len(open_) > MAX_METADATA_DEPTH:
-                raise _Bad(f"it is nested more than {MAX_METADATA_DEPTH} deep")
-            kinds.append(dict if isinstance(event, yaml.MappingStartEvent) else list)
-            open_.append([])
-        elif isinstance(event, yaml.MappingEndEvent | yaml.SequenceEndEvent):
-            own = open_.pop()
-            open_[-1].append(_paired(own) if kinds.pop() is dict else own)
-    return found[0] if found else None
-
-
-def _paired(own: list[Any]) -> dict[str, Any]:
-    keys = own[::2]
-    if not all(isinstance(key, str) for key in keys):
-        raise _Bad("a key in it is a list or an object")
-    return {str(key): value for key, value in zip(keys, own[1::2], strict=True)}
 
 
 def _typed(value: Any) -> Any:
     """A value as metadata has it."""
     if isinstance(value, dict):
-        return {key: kept for key, inner in value.items() if (kept := _typed(inner)) is not None}
+        return {mended(key): kept for key, inner in value.items() if (kept := _typed(inner)) is not None}
     if isinstance(value, list):
         return [kept for inner in value if (kept := _typed(inner)) is not None]
+    text = mended(value)
     if not isinstance(value, Plain):
-        return value
-    text = str(value)
+        return text
     if text.lower() in WORDS:
         return WORDS[text.lower()]
     if INTEGER.fullmatch(text):
@@ -144,7 +79,7 @@ def _typed(value: Any) -> Any:
 
 def _said(value: Any) -> str:
     """A value as a text; empty where there is none."""
-    return "" if isinstance(value, Plain) and value.lower() in ("null", "~") else str(value).strip()
+    return "" if isinstance(value, Plain) and value.lower() in ("null", "~") else mended(value).strip()
 
 
 def _text(found: Front, keys: Mapping[str, Any], key: str) -> str | None:
@@ -167,12 +102,15 @@ def _id(found: Front, value: Any) -> str | None:
 
 def _status(found: Front, keys: Mapping[str, Any]) -> Status | None:
     said = _text(found, keys, "status")
-    status = status_of(said) if said else None
-    if said and status is None:
+    if not said:
+        return None
+    status = said_of(said).status
+    if status_of(said) is None:  # more than a word: what it links to is read from there
+        found.metadata["status"] = said
+    if status is None:
         found.problems.append(
             f"'status' in its front matter is draft, approved, superseded or archived, not {said[:80]!r}: kept as metadata"
         )
-        found.metadata["status"] = said
     return status
 
 

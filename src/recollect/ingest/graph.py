@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import islice
 from time import monotonic
@@ -22,7 +22,7 @@ from . import Problem
 from .entities import Entities, Named
 from .linking import Linker
 from .linking_edges import WEIGHTS
-from .records import Bad, parsed, shown
+from .records import Bad, encoded, parsed, shown
 
 BATCH_LINES: Final = 500
 """Lines that are written together, or not at all."""
@@ -40,7 +40,7 @@ class GraphReport:
     """Entities that are new or have changed."""
     edges: int = 0
     skipped: int = 0
-    """Names without letters or digits, and triples that have not three such parts."""
+    """Names without letters or digits, edges at such, and triples that have not three such parts."""
     seconds: float = 0.0
     problems: list[Problem] = field(default_factory=list)
 
@@ -66,13 +66,14 @@ class _Given:
     weight: float
 
 
-async def import_graph(store: Store, scope: str, lines: Iterable[bytes], *, name: str = "graph") -> GraphReport:
+async def import_graph(store: Store, scope: str, lines: Iterable[bytes | str], *, name: str = "graph") -> GraphReport:
     """Take in the lines of a graph, some at a time. A bad line is told by its number, and the rest goes on."""
     began, report = monotonic(), GraphReport()
     importing = _Import(store, scope, report)
-    numbered = iter(enumerate(lines, 1))
+    numbered = iter(enumerate(encoded(lines), 1))
     while batch := await in_thread(lambda: list(islice(numbered, BATCH_LINES))):
         await importing.take(await in_thread(_read, batch, name, report.problems))
+    await importing.join()
     report.seconds = monotonic() - began
     return report
 
@@ -86,24 +87,38 @@ class _Import:
         self._linker: Linker | None = None
         self._seen: set[str] = set()
         """Items of which an earlier line has said something."""
+        self._given: list[_Given] = []
+        """Edges of their own, which wait until it is known what all other lines tell of."""
 
     async def take(self, batch: list[_Said | Named | _Given]) -> None:
         said = [each for each in batch if isinstance(each, _Said)]
-        given = [each for each in batch if isinstance(each, _Given)]
-        ends = {end for each in given for end in (each.source, each.target)}
+        self._given += (each for each in batch if isinstance(each, _Given))
         named = [each for each in batch if isinstance(each, Named)]
-        await self._entities.learn(
-            [*named, *(entity for each in said for entity in _named(each)), *map(Named, ends), *(Named(end, "", end) for end in ends)]
-        )
+        await self._entities.learn([*named, *(entity for each in said for entity in _named(each))])
         for entity in named:
             self._report.skipped += self._entities.id_of(entity) is None
         edges: dict[tuple[str, str, str], Edge] = {}
         relink = await self._facts(said, edges)
-        there = await self._store.heads(self._scope, sorted(ends)) if ends else {}
-        for each in given:
-            source, target = (end if end in there else self._entities.called(end) or end for end in (each.source, each.target))
-            edges.setdefault((source, each.type, target), Edge(source, each.type, target, each.weight))
-        self._report.edges += len(given)
+        await self._write(edges, relink)
+
+    async def join(self) -> None:
+        """Write the edges of their own, some at a time."""
+        for begin in range(0, len(self._given), BATCH_LINES):
+            given = self._given[begin : begin + BATCH_LINES]
+            ends = sorted({end for each in given for end in (each.source, each.target)})
+            await self._entities.learn([*map(Named.of, ends), *(Named(end, "", end) for end in ends)])
+            there = {*await self._store.heads(self._scope, ends), *(each.node for each in await self._store.symbols_at(self._scope, ends))}
+            edges: dict[tuple[str, str, str], Edge] = {}
+            for each in given:
+                source, target = (end if end in there else self._entities.called(end) for end in (each.source, each.target))
+                if source and target:
+                    edges[source, each.type, target] = Edge(source, each.type, target, each.weight)
+                else:
+                    self._report.skipped += 1
+            self._report.edges += len(edges)
+            await self._write(edges)
+
+    async def _write(self, edges: Mapping[tuple[str, str, str], Edge], relink: Sequence[str] = ()) -> None:
         entities = self._entities.taken()
         if edges or entities or relink:
             await self._store.write(self._scope, Batch(edges=list(edges.values()), entities=entities, relink=relink))
@@ -120,7 +135,7 @@ class _Import:
             self._report.skipped += each.skipped
             before = len(edges)
             for edge in self._edges_of(each):
-                edges.setdefault((edge.source, edge.type, edge.target), edge)
+                edges[edge.source, edge.type, edge.target] = edge
             self._report.edges += len(edges) - before
         first = [item_id for item_id in stored if item_id not in self._seen]
         self._seen.update(first)

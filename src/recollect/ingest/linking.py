@@ -9,9 +9,10 @@ from collections.abc import AsyncIterator, Iterable, Mapping, Sequence, Set
 from typing import Final
 
 from ..cancellation import checkpoint, in_thread
-from ..model import MENTIONS, Batch, Edge, symbol_key
+from ..model import Batch, Edge, symbol_key
 from ..outline import Outline, unpack
 from ..ports import Store
+from .facts import Kept, facts_of
 from .files import SOURCE
 from .linking_changes import Changes, Search
 from .linking_documents import ids_wanted_by
@@ -26,22 +27,29 @@ KEYS: Final = 400
 MOST_SYMBOLS: Final = 20_000
 """Symbols that one look-up gives at most."""
 MOST_IMPORTERS: Final = 100_000
-MOST_FACTS: Final = 100_000
-"""Edges of one entity that are looked at."""
 
 
 async def link(
-    store: Store, scope: str, before: Mapping[str, bytes], *, came: Iterable[str] = (), gone: Mapping[str, str] | None = None
+    store: Store,
+    scope: str,
+    before: Mapping[str, bytes],
+    *,
+    came: Iterable[str] = (),
+    gone: Mapping[str, str] | None = None,
+    owners: Mapping[str, str] | None = None,
+    kept: Kept | None = None,
 ) -> int:
     """Write the edges of what was not linked yet, and of what is affected by it; of how many items.
 
     `before` has the outlines of items that were replaced or deleted since they were linked, `came` the ids of those that are new, and
-    `gone` the references of those that were deleted, by id: a file may be named by others though it has no outline itself."""
-    came, gone = tuple(came), gone or {}
+    `gone` the references of those that were deleted, by id: a file may be named by others though it has no outline itself. `owners` has the
+    ids that all files had before, by their references, where these may be others now. Of what was replaced, `kept` knows what keeps all
+    that was imported about it."""
+    came, gone, kept = tuple(came), gone or {}, kept or Kept()
     if not (before or came or gone) and await anext(store.outlines(scope, unlinked=True), None) is None:
         return 0
     linker = await Linker.of(store, scope)
-    changes = Changes(linker.names.files, came, gone)
+    changes = Changes(linker.names.files, came, gone, owners)
     new: set[str] = set()
     async for group in _groups(store.outlines(scope, unlinked=True)):
         await in_thread(changes.note, group, before)
@@ -50,7 +58,7 @@ async def link(
     # What is new comes last: until then it counts as not linked, so that a run which was interrupted is made up for by the next.
     count = await _link_affected(store, scope, changes, linker, new) if changes else 0
     async for group in _groups(store.outlines(scope, unlinked=True)):
-        await linker.link(await in_thread(_unpacked, group))
+        await linker.link(await in_thread(_unpacked, group), await kept.facts(store, scope, [item_id for item_id, _ in group]))
     return count + len(new)
 
 
@@ -65,19 +73,6 @@ async def _link_affected(store: Store, scope: str, changes: Changes, linker: Lin
                 await linker.link(outlines, await facts_of(store, scope, list(outlines)))
                 count += len(outlines)
     return count
-
-
-async def facts_of(store: Store, scope: str, ids: Sequence[str]) -> list[Edge]:
-    """What was imported about these items: the entities they mention, and the edges at these that are theirs. It stays as long as their
-    contents do, also where other items come and go."""
-    mentions = await store.links(scope, ids, fan_out=MOST_FACTS, types=[MENTIONS], direction="out")
-    own = set(mentions)
-    found = {edge: None for edges in mentions.values() for edge in edges if edge.origin in own}
-    entities = list({edge.target for edge in found})
-    for begin in range(0, len(entities), KEYS):
-        linked = await store.links(scope, entities[begin : begin + KEYS], fan_out=MOST_FACTS, direction="out")
-        found.update((edge, None) for edges in linked.values() for edge in edges if edge.origin in own)
-    return list(found)
 
 
 async def _search(store: Store, scope: str, changes: Changes, linker: Linker) -> Search:

@@ -8,12 +8,13 @@ import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence, Set
 from typing import Final, TypeAlias
+from urllib.parse import unquote
 
 from ..cancellation import checkpoint
 from ..model import SUPERSEDES, symbol_key
-from ..outline import Outline, links_of, unpack
+from ..outline import Outline, links_of, packed_links, unpack
 from .linking_depends import Depends, is_frugal, knows_folder
-from .linking_documents import ids_wanted_by, target_of, wanted_by
+from .linking_documents import PAGES, Parts, target_of
 from .linking_edges import COMMON
 from .linking_names import WORD, Names, is_telling, last_of, wanted
 from .modules import Files, family, family_of, folder_of, is_index, name_of, stem_of
@@ -28,6 +29,19 @@ WORD_BYTES: Final = bytes(code if code >= 0x80 or WORD.match(chr(code)) else 0x2
 """Puts a space for whatever is no part of a word."""
 FRONT_STEMS: Final = frozenset(("README", "index"))
 """Stems of pages that stand for their folder."""
+MOST_NEEDLES: Final = 50
+"""With more ids, titles and ends of paths than this, links are read rather than searched. Of an outline with three, reading takes 23 us,
+looking for one id 3, for one title 12, and for each more .4."""
+A_FOLDER: Final = re.compile(rb'[./]\s*["#?:]')
+"""How a link ends that names a folder only by where it is: `..`, `./`."""
+NEWLINE: Final = "\n"
+AROUND: Final = re.compile(r"[\s/#?:]")
+"""What may stand before or after an id, or the end of a path, in a link."""
+NO_KEY: Final = re.compile(r"[^\w\n]+|_+")
+"""What is left out of the key of a name."""
+ZEROS: Final = re.compile(r"(?<!\d)0+(?=\d)")
+"""What is left out of an id: `ADR-0007` is ADR-7."""
+OTHER_DIGIT: Final = re.compile(r"[^\D0-9]")
 UPWARDS: Final = re.compile(r"[./]+|\b(?:super|self|crate)\b(?:::)?")
 """A module that is only named by where it is: `..`, `super`."""
 
@@ -38,7 +52,7 @@ Search: TypeAlias = Callable[[Sequence[tuple[str, bytes]]], dict[str, Outline]]
 class Changes:
     """Names and files that came or went since the rest was linked."""
 
-    def __init__(self, files: Files, came: Iterable[str], gone: Mapping[str, str]) -> None:
+    def __init__(self, files: Files, came: Iterable[str], gone: Mapping[str, str], owners: Mapping[str, str] | None = None) -> None:
         self._files, self._gone = files, gone
         self._came: Counter[tuple[str, str]] = Counter()
         self._went: Counter[tuple[str, str]] = Counter()
@@ -49,7 +63,9 @@ class Changes:
         """The last names of what a name came or went in; empty for a file."""
         came = tuple(came)
         self._paths = {path for path in (*gone.values(), *(files.paths.get(item_id, "") for item_id in came)) if path}
-        """Files that are new or gone."""
+        if owners is not None:
+            self._paths |= {path for path in owners.keys() | files.ids.keys() if owners.get(path) != files.ids.get(path)}
+        """Files that are new or gone, or have another id."""
         self._ids = {*came, *gone}
         """Items that are new or gone."""
         self._titles: set[str] = set()
@@ -102,6 +118,7 @@ class Changes:
         owners = {owner for name in common for owner in self._owners[name] if owner}
         imported = _ImportNeedles(uncertain - common | owners, common, paths.words)
         close_by = _Needles(set(self._where))
+        in_links = _LinkNeedles(self._ids | paths.in_links, self._titles, has_pages=paths.has_pages)
         folders = {folder_of(path) for where in self._where.values() for path in where}
 
         def affected(others: Sequence[tuple[str, bytes]]) -> dict[str, Outline]:
@@ -113,7 +130,7 @@ class Changes:
                 is_far = (imported if is_frugal(language) else anywhere).stand_in(packed)
                 is_near = item_id in importers or (folder_of(path) in folders and knows_folder(language))
                 is_likely = path.startswith(paths.inside) or is_far or (is_near and close_by.stand_in(packed))
-                is_linked = self._links_concern(packed, paths)
+                is_linked = in_links.stand_in(packed) and self._links_concern(packed, paths)
                 outline = unpack(packed) if is_linked or is_likely else None
                 if outline and (is_linked or paths.concern(path, outline) or self._concern(path, outline, names)):
                     found[item_id] = outline
@@ -126,8 +143,8 @@ class Changes:
         for link in links_of(packed):
             if link.form != "entity" and (
                 paths.meant_by(target_of(link.target))
-                or not self._titles.isdisjoint(map(symbol_key, wanted_by(link)))
-                or (link.form == "name" and not self._ids.isdisjoint(ids_wanted_by(link)))
+                or not self._titles.isdisjoint(map(symbol_key, (parts := Parts(link)).names))
+                or not self._ids.isdisjoint(parts.ids)
             ):
                 return True
         return False
@@ -195,6 +212,34 @@ class _ImportNeedles:
         return not self._strings.isdisjoint(packed.split(b'"'))
 
 
+class _LinkNeedles:
+    """Ids, ends of paths and keys of titles to look for in the links of a packed outline. Finds too much rather than too little."""
+
+    def __init__(self, texts: Set[str], keys: Set[str], *, has_pages: bool) -> None:
+        self._packed = [_packed(text)[:-1] for text in texts]
+        self._texts = [f"\n{AROUND.sub(NEWLINE, text)}\n" for text in texts]
+        self._keys = [f"\n{key}" for key in keys]
+        self._has_pages = has_pages
+        self._is_everywhere = len(texts) + len(keys) > MOST_NEEDLES or any(NO_KEY.search(key) for key in keys)
+
+    def stand_in(self, packed: bytes) -> bool:
+        links = packed_links(packed)
+        if not links or self._is_everywhere or (self._has_pages and A_FOLDER.search(links)):
+            return bool(links)
+        if not self._keys and not any(text in links for text in self._packed):
+            return False
+        targets: list[str] = [link[1] for link in json.loads(links.decode("utf-8", "surrogatepass"))]
+        said = AROUND.sub(NEWLINE, NEWLINE.join(("", *targets, "")))
+        return any(text in said for text in self._texts) or (bool(self._keys) and self._are_titles_in(targets))
+
+    def _are_titles_in(self, targets: Iterable[str]) -> bool:
+        said = "\n".join(f"\n{target}\n{anchor}" for target, _, anchor in (each.replace("\n", " ").partition("#") for each in targets))
+        said = f"{said}\n{unquote(said)}" if "%" in said else said
+        said = f"{said}\n{ZEROS.sub('', said)}" if "0" in said else said
+        said = NO_KEY.sub("", said.casefold())
+        return any(key in said for key in self._keys) or (not said.isascii() and OTHER_DIGIT.search(said) is not None)
+
+
 class _ChangedPaths:
     """Files that came or went, and who may mean them."""
 
@@ -202,6 +247,9 @@ class _ChangedPaths:
         self._ends = {name_of(path) for path in paths}
         self._pages = {stem_of(path) for path in paths} | {name_of(folder_of(path)) for path in paths if stem_of(path) in FRONT_STEMS}
         """What the name of a page may be, without its suffix, or with what it is in."""
+        self.in_links = (self._ends | self._pages) - {""}
+        self.has_pages = any(path.endswith(PAGES) for path in paths)
+        """Whether the page that stands for a folder may be another."""
         indexes = [path for path in paths if is_index(path) and family_of(path)]
         self.inside = tuple(f"{folder_of(path)}/".lstrip("/") for path in indexes)
         """Folders that have got or lost the file that stands for them."""
@@ -213,7 +261,7 @@ class _ChangedPaths:
     def meant_by(self, target: str) -> bool:
         """Whether a link may mean a file that came, or meant one that went."""
         last = name_of(posixpath.normpath(target))
-        return last in self._ends or last in self._pages or last in (".", "..")
+        return last in self._ends or last in self._pages or (self.has_pages and last in (".", ".."))
 
     def concern(self, path: str, outline: Outline) -> bool:
         """Whether an import or a mention may mean a file that came, or meant one that went."""

@@ -45,27 +45,37 @@ def is_document(path: str) -> bool:
     return reader_of(name_of(path)) != "code"
 
 
-class _Parts:
+class Parts:
     """What a link says, in all the ways it can be read."""
 
     def __init__(self, link: Link) -> None:
         self.whole = link.target
+        self.is_name = link.form == "name"
         before, sign, after = link.target.partition("#")
         self.anchor = "" if LINE.match(after) else unquote(after).strip()
         self.target = ANCHOR.split(before, maxsplit=1)[0].strip() if sign or link.form == "path" else link.target.strip()
-        self.id = canonical(self.target) if link.form == "name" else None
+        self.id = canonical(self.target) if self.is_name else None
+
+    @property
+    def names(self) -> set[str]:
+        """The names that have to be looked up to tell what it leads to."""
+        names = (self.target, self.id or "") if self.is_name else ()
+        return {self.anchor, REPEATED.sub("", self.anchor), *names} - {""}
+
+    @property
+    def ids(self) -> set[str]:
+        """What may be the id of an item in it."""
+        return {self.whole, self.target} - {""} if self.is_name else set()
 
 
 def wanted_by(link: Link) -> set[str]:
     """The names that have to be looked up to tell what a link leads to."""
-    parts = _Parts(link)
-    names = (parts.target, parts.id or "") if link.form == "name" else ()
-    return {parts.anchor, REPEATED.sub("", parts.anchor), *names} - {""} if link.form != "entity" else set()
+    return Parts(link).names if link.form != "entity" else set()
 
 
 def ids_wanted_by(link: Link) -> set[str]:
     """What may be the id of an item in a link."""
-    return {link.target, _Parts(link).target} - {""} if link.form == "name" else set()
+    return Parts(link).ids
 
 
 def wanted_of(outline: Outline) -> set[str]:
@@ -101,7 +111,7 @@ class Documents:
         if link.form == "entity":
             yield link.target
             return
-        parts = _Parts(link)
+        parts = Parts(link)
         section: Symbol | None = None
         found = self._item(item_id, link, parts)
         if found and parts.anchor:
@@ -114,7 +124,7 @@ class Documents:
         if section:
             yield section.node
 
-    def _item(self, item_id: str, link: Link, parts: _Parts) -> str | None:
+    def _item(self, item_id: str, link: Link, parts: Parts) -> str | None:
         if link.form == "name":
             if named := next((each for each in (parts.whole, parts.target) if each in self._ids), None):
                 return named

@@ -15,6 +15,7 @@ from datetime import datetime
 from reprlib import Repr
 from typing import Any, Final, cast
 
+from ..errors import InvalidInput
 from ..filters import period
 from ..model import FORMATS, STATUSES, Format, Item, Status, digest
 from .decode import mended
@@ -53,6 +54,21 @@ class Bad(ValueError):
         super().__init__(reason)
         self.reason = reason
         self.column = column
+
+
+def encoded(lines: Iterable[bytes | str]) -> Iterator[bytes]:
+    """Lines as bytes, whether they are bytes or texts."""
+    if isinstance(lines, str | bytes):
+        raise InvalidInput(f"the lines are {lines!r:.80}: give a list of lines, or a file that is open")
+    return (_encoded(line) for line in lines)
+
+
+def _encoded(line: object) -> bytes:
+    if isinstance(line, str):
+        return line.encode("utf-8", "surrogatepass")
+    if not isinstance(line, bytes):
+        raise InvalidInput(f"a line is {line!r:.80}: give a text, or bytes")
+    return line
 
 
 def read_records(lines: Iterable[bytes], *, scope: str, name: str, now: datetime) -> Iterator[Item | BadRecord]:

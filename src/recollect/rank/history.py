@@ -31,10 +31,24 @@ class Lineage:
         return Lineage({**self.successors, **successors}, {**self.heads, **heads}, self.as_of)
 
     def successor(self, item_id: str) -> str | None:
-        """What took its place: of several the one that came last."""
-        there = [self.heads[each] for each in self.successors.get(item_id, ()) if each in self.heads and each != item_id]
-        valid = [head for head in there if self.as_of is None or head.created_at <= self.as_of]
-        return max(valid, key=lambda head: (head.created_at, head.id)).id if valid else None
+        """What took its place: of several the one that came last. In a circle, the last of all stays current."""
+        after = self._said(item_id)
+        circle = [item_id]
+        while after is not None and after not in circle:
+            circle.append(after)
+            after = self._said(after)
+        if after == item_id and max(circle, key=self._came) == item_id:
+            return None
+        return circle[1] if len(circle) > 1 else None
+
+    def _said(self, item_id: str) -> str | None:
+        """What says that it took the place of an item, and was there at the time."""
+        there = [each for each in self.successors.get(item_id, ()) if each in self.heads and each != item_id]
+        valid = [each for each in there if self.as_of is None or self.heads[each].created_at <= self.as_of]
+        return max(valid, key=self._came) if valid else None
+
+    def _came(self, item_id: str) -> tuple[datetime, str]:
+        return self.heads[item_id].created_at, item_id
 
     def chain(self, item_id: str) -> list[str]:
         """What took its place, what took the place of that, and so on to what is current; a circle ends where it closes."""

@@ -44,7 +44,8 @@ class GraphRecall:
 
     ranking: Ranking
     coverage: float = 1.0
-    """How much of what was found, by its share, speaks of an entity: where little does, the graph has little to say."""
+    """How much of what was found, by its share, speaks of an entity: where little does, the graph has little to say, unless the question
+    itself names one."""
     via: Mapping[str, tuple[Edge, ...]] = field(default_factory=dict)
 
 
@@ -72,7 +73,8 @@ async def by_graph(
         best = walk.best(depth)
         if not best:
             return None
-        coverage = min(1.0, sum(share for item_id, share in hits.items() if item_id in mentioned))
+        is_named = any(entity in links for entity in entities)
+        coverage = 1.0 if is_named else min(1.0, sum(share for item_id, share in hits.items() if item_id in mentioned))
         return GraphRecall(tuple(best), coverage, walk.paths([hit.id for hit in best[:EXPLAINED]]))
 
 

@@ -205,13 +205,14 @@ def _table(facts: Sequence[tuple[str, str]], look: Look) -> str:
 
 def report_text(report: IndexReport, *, done: str, noun: str) -> str:
     """One line: what came of taking something in."""
+    told = len(report.problems)
     counts = {
         "new": report.added,
         "changed": report.changed,
         "gone": report.deleted,
         "unchanged": report.unchanged,
         "left out by rule": report.left_out,
-        "NOT taken in": len(report.problems),
+        "problem told above" if told == 1 else "problems told above": told,
     }
     said = ", ".join(f"{number} {what}" for what, number in counts.items() if number) or "there was nothing to read"
     return f"{done} {count(report.added + report.changed, noun)}: {said}; {_embedded(report)}"

@@ -127,7 +127,8 @@ async def _import_graph(library: Library, args: Namespace, screen: Screen) -> in
     said = (
         f"{terminal.count(total.entities, 'new entity')} and {terminal.count(total.edges, 'edge')} of {terminal.count(total.items, 'item')}"
     )
-    return _finished(screen, asdict(total), [f"imported {said} in {total.seconds:.1f} s"], BAD_INPUT if total.problems else WORKED)
+    skipped = f", skipped {total.skipped} names or triples that say nothing" if total.skipped else ""
+    return _finished(screen, asdict(total), [f"imported {said} in {total.seconds:.1f} s{skipped}"], BAD_INPUT if total.problems else WORKED)
 
 
 R = TypeVar("R", "IndexReport", "GraphReport")

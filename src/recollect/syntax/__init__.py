@@ -3,12 +3,12 @@
 from dataclasses import replace
 from itertools import islice
 
-from ..model import Item
+from ..model import SUPERSEDES, Item
 from ..outline import REFERENCES, Alias, Link, Outline
 from . import ids
 from .blocks import LONGEST_TITLE
 from .markdown import markdown_outline
-from .relations import SUCCESSION, links_in, said_in
+from .relations import links_in, said_in
 from .structure import Block, Structure, canonical, outline, structure
 
 __all__ = ["Block", "Structure", "outline", "outline_of", "structure", "structure_of"]
@@ -23,9 +23,10 @@ def outline_of(item: Item) -> Outline | None:
         known = structure_of(item)
         found = known.outline if known else Outline(language="")
         found = replace(found, links=_mentioned(item.text))
-    links = [*links_in(item.metadata, names), *found.links]
-    if item.format == "markdown" and item.kind == "decision" and not SUCCESSION & item.metadata.keys():
-        links[:0] = said_in(item.text).links
+    stated = list(links_in(item.metadata, names))
+    if item.format == "markdown" and item.kind == "decision" and all(link.type != SUPERSEDES for link in stated):
+        stated[:0] = said_in(item.text).links
+    links = [*stated, *found.links]
     aliases = dict.fromkeys((*map(Alias, names), *found.aliases))
     if item.format == "markdown" and item.title and all(item.title != each.name for each in found.definitions if each.parent is None):
         aliases[Alias(item.title[:LONGEST_TITLE])] = None

@@ -3,24 +3,20 @@
 from __future__ import annotations
 
 import re
-from bisect import bisect_right
+from bisect import bisect_left, bisect_right
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from itertools import chain, islice, pairwise, takewhile
 from typing import Final, Literal
 
 from ..cancellation import stoppable
+from .front import front_end
 
 ATX: Final = re.compile(r" {0,3}#{1,6}(?:[ \t]|$)")
 FENCE: Final = re.compile(r"[ \t]*(?:`{3,}(?=[^`]*$)|~{3,})")
 ITEM: Final = re.compile(r"[ \t]*(?:[-*+]|\d{1,9}[.)])(?:[ \t]|$)")
 UNDERLINE: Final = re.compile(r" {0,3}(?:=+|-+)$")
 TABLE_RULE: Final = re.compile(r"[ \t]*:?-+:?[ \t]*\|[ \t|:-]*$")
-KEY: Final = re.compile(r"""(?:"[^"\n]*"|'[^'\n]*'|\w[^:#\n]*):(?:\s|$)""")
-LONGEST_KEY: Final = 200
-LINE_END: Final = re.compile(r"\r\n|\r|\n")
-MOST_FRONT_LINES: Final = 5_000
-FRONT_MATTER: Final = ("---", "...")
 # Nobody writes a longer title: so long a paragraph over a row of dashes is a paragraph and a rule, and a longer line after # is data.
 LONGEST_TITLE: Final = 200
 
@@ -89,12 +85,11 @@ def common(left: Sequence[str], right: Sequence[str]) -> tuple[str, ...]:
 def outline(text: str, lines: Sequence[int]) -> Outline:
     """The structure of a text whose lines begin at these offsets."""
     reader = _Reader(text)
-    body = _front_matter(text, lines)
-    if body:
-        end = lines[body] if body < len(lines) else len(text)
-        reader.found.front = end if _has_keys(text, lines[1:body]) else 0
+    if end := front_end(text):
+        reader.found.front = end
         reader.found.blocks.append(0)
         reader.found.solid.append((0, end))
+    body = bisect_left(lines, end)
     for start, end in islice(_spans(text, lines), body, None):
         reader.read(start, end)
     reader.close_fence(len(text))
@@ -103,34 +98,6 @@ def outline(text: str, lines: Sequence[int]) -> Outline:
 
 def _spans(text: str, lines: Sequence[int]) -> Iterator[tuple[int, int]]:
     return stoppable(pairwise(chain(lines, [len(text)])))
-
-
-def _front_matter(text: str, lines: Sequence[int]) -> int:
-    """How many lines the front matter takes; 0 where there is none."""
-    for number, (start, end) in enumerate(_spans(text, lines)):
-        line = text[start:end].rstrip()
-        if number == 0 and line.lstrip().lstrip("\ufeff") != FRONT_MATTER[0]:
-            return 0
-        if number and line in FRONT_MATTER:
-            return number + 1
-    return 0
-
-
-def _has_keys(text: str, lines: Sequence[int]) -> bool:
-    """Whether the first of these lines that says something begins with a key. Else it is prose between two rules."""
-    beginnings = (LINE_END.split(text[start : start + LONGEST_KEY], maxsplit=1)[0] for start in stoppable(lines))
-    said = (line for line in beginnings if line.strip() and not line.lstrip().startswith("#"))
-    return KEY.match(next(said, "")) is not None
-
-
-def front_matter(text: str) -> str:
-    """What stands between the dashes at the very top of a text, where these are keys with values; empty where there is nothing of that."""
-    if not text.startswith(("---", "\ufeff---")):
-        return ""
-    ends = list(islice((found.end() for found in stoppable(LINE_END.finditer(text))), MOST_FRONT_LINES))
-    lines = [0, *ends]
-    body = _front_matter(text, lines)
-    return text[lines[1] : lines[body - 1]] if body and _has_keys(text, lines[1:body]) else ""
 
 
 class _Reader:

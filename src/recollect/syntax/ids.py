@@ -33,6 +33,11 @@ def canonical(written: str) -> str | None:
     return _name(found) if found else None
 
 
+def spellings(name: str) -> list[str]:
+    """A name as it was written, and as the id that it is."""
+    return [name, *filter(None, [canonical(name)])]
+
+
 def is_known(name: str) -> bool:
     """Whether an id is of a kind that hardly anything else looks like. `UTF-8` and `GPT-4` are not."""
     return name.rpartition("-")[0] in DECISIONS | REQUIREMENTS

@@ -11,7 +11,7 @@ from ..filters import parse
 from ..model import Edge, Entity, Entry, Space
 from ..naming import keys_of
 from ..ports import Store
-from ..textquery import Phrase, Prefix, Term
+from ..textquery import Boolean, Phrase, Prefix, Term
 from .cases import OTHER, SCOPE, SPACE, WHEN, direction, entry, ids, item, law, plain, scanned, shown, write
 
 UNKNOWN = "tenant-z"
@@ -118,6 +118,20 @@ async def test_nothing_done_in_one_scope_changes_what_another_shows(store: Store
     assert await _view(store, SCOPE) == before
     assert await store.drop(OTHER) == 302
     assert await _view(store, SCOPE) == before
+
+
+@law
+async def test_what_is_found_by_words_does_not_depend_on_how_common_they_are_elsewhere(store: Store) -> None:
+    """A word that is rare in its own scope brings up what has it, also where another scope has it in every item, or had."""
+    common = [plain(f"c{at:03}", "common " * (at % 4 + 1) + f"filler{at}") for at in range(240)]
+    await write(store, *common, *(plain(f"z{at}", f"rare some other words here filler{at}") for at in range(5)))
+    query = Boolean(should=(Term("rare"), Term("common")))
+    before = await store.search_text(SCOPE, query, k=5)
+    assert sorted(ids(before)) == ["z0", "z1", "z2", "z3", "z4"]
+    await write(store, *(plain(f"n{at}", "rare", scope=OTHER) for at in range(600)), scope=OTHER)
+    assert await store.search_text(SCOPE, query, k=5) == before
+    await store.drop(OTHER)
+    assert await store.search_text(SCOPE, query, k=5) == before
 
 
 @law

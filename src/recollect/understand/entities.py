@@ -6,14 +6,14 @@ What cannot be told apart is said to be so, and no plain word becomes an entity 
 from __future__ import annotations
 
 import re
-from collections.abc import Container, Iterable, Iterator, Sequence
+from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import accumulate, pairwise
+from itertools import pairwise
 from typing import Final, TypeAlias
 
 from ..contracts import EntityMatch, EntityMention
 from ..model import Entity
-from ..naming import allowed_edits, breaks, edits, exact_key, folded, near_keys
+from ..naming import allowed_edits, breaks, edits, exact_key, folded, is_mark, near_keys
 from ..ports import Store
 from .common import is_common, is_plain
 from .words import Span, Word, words_of
@@ -35,6 +35,8 @@ Place: TypeAlias = tuple[int, int]
 
 _NUMERAL: Final = re.compile(r"[ivxlcdm]+|\d.*")
 _JOINED: Final = re.compile(r"['’.]|(?<=\d),(?=\d)")
+_SIGN: Final = re.compile(r"[+#.]")
+"""Signs of a folded name, which are never a slip: `Objective-C++` is not `Objective-C`."""
 _CLITICS: Final = frozenset("ldo")
 _JOINING: Final = frozenset(("", "-", "‐", "‑", "'", "’", ".", "&", "+", "_"))
 """What may stand between two words that are written as one: `e-mail`, `U.S.A`."""
@@ -58,25 +60,36 @@ class _Found:
 async def resolve(store: Store, scope: str, text: str) -> list[EntityMention]:
     """The entities of a question, in its order: none overlaps another, the longest span wins, then the leftmost."""
     words = words_of(text)
-    names = [folded(word.text) for word in words]
-    keys = {place: exact_key("".join(names[slice(*place)])) for place in _places(text, words, names)}
+    keys = {place: _keys(text, words, place) for place in _places(text, words)}
     if not keys:
         return []
-    known = _by_key(await store.entities_named(scope, list(dict.fromkeys(keys.values())), limit=MAX_EXACT))
-    found = _apart(one for place, key in keys.items() if key in known and (one := _named(text, words, place, key, known[key])) is not None)
+    known = _by_key(await store.entities_named(scope, list(dict.fromkeys(key for own in keys.values() for key in own)), limit=MAX_EXACT))
+    exact = {place: key for place, own in keys.items() if (key := next((each for each in own if each in known), None)) is not None}
+    found = _apart(one for place, key in exact.items() if (one := _named(text, words, place, key, known[key])) is not None)
     taken = {each for one in found for each in range(*one.place)}
-    if near := _near_places(words, names, [place for place in keys if taken.isdisjoint(range(*place))]):
+    names = {place: own[0][1:] for place, own in keys.items() if taken.isdisjoint(range(*place))}
+    if near := _near_places(words, names):
         asked = list(dict.fromkeys(key for each in near.values() for key in each))
         entities = await store.entities_named(scope, asked, limit=MAX_NEAR)
         called = [(folded(name), name, entity) for entity in entities for name in entity.names]
-        found += _apart(one for place in near if (one := _nearest(words, names, place, called)) is not None)
+        found += _apart(one for place in near if (one := _nearest(words, place, names[place], called)) is not None)
     return [_mention(text, one) for one in sorted(found, key=lambda one: one.place)]
 
 
-def _places(text: str, words: Sequence[Word], names: Sequence[str]) -> Iterator[Place]:
+def _keys(text: str, words: Sequence[Word], place: Place) -> list[str]:
+    """What words may be known by: with the signs behind them before without. A letter with signs is another name than the letter."""
+    start, end = words[place[0]].start, words[place[1] - 1].end
+    behind = text[end : end + MAX_SIGNS]
+    last = end + len(behind) - len(behind.lstrip("+#"))
+    least = end + _is_signed(text, words[place[1] - 1])
+    return list(dict.fromkeys(exact_key(text[start:at]) for at in range(last, least - 1, -1)))
+
+
+def _places(text: str, words: Sequence[Word]) -> Iterator[Place]:
     """All spans of whole words that may be a name, the longest first."""
-    begins = [bool(names[at]) and _may_begin(text, words, at) for at in range(len(words))]
-    ends = [bool(names[at]) and _may_end(text, words, at) for at in range(len(words))]
+    says = [bool(folded(word.text)) for word in words]
+    begins = [says[at] and _may_begin(text, words, at) for at in range(len(words))]
+    ends = [(says[at] or is_mark(words[at].text[0])) and _may_end(text, words, at) for at in range(len(words))]
     empty = [word.is_stop or len(word.text) == 1 for word in words]
     for length in range(min(MAX_SPAN, len(words)), 0, -1):
         for first in range(len(words) - length + 1):
@@ -104,6 +117,8 @@ def _may_begin(text: str, words: Sequence[Word], at: int) -> bool:
 
 
 def _may_end(text: str, words: Sequence[Word], at: int) -> bool:
+    if is_mark(text[words[at].end : words[at].end + 1] or " "):
+        return False
     joint = _joint(text, words, at)
     return not joint or (joint in "'’" and words[at + 1].small == "s")
 
@@ -158,7 +173,7 @@ def _is_meant(text: str, words: Sequence[Word], place: Place, names: Sequence[st
     """Whether words are one of the names, rather than the same letters: neither `in a` is `INA`, nor `i ran` Iran, nor `go` Go."""
     span = words[slice(*place)]
     if len(span) == 1:
-        return _is_meant_alone(text, words, span[0], names)
+        return _is_meant_alone(words, span[0], names)
     if all(word.is_stop for word in span):
         own = [word.small for word in span]
         return any([word.small for word in words_of(name)] == own for name in names)
@@ -168,20 +183,17 @@ def _is_meant(text: str, words: Sequence[Word], place: Place, names: Sequence[st
     return not parted or any(parted <= breaks(name) for name in names)
 
 
-def _is_meant_alone(text: str, words: Sequence[Word], word: Word, names: Sequence[str]) -> bool:
-    """A word that says nothing is written as the name is, one of plain English in small letters only where the name is: `it` is not `IT`.
-    A letter with signs is another name than the letter."""
+def _is_meant_alone(words: Sequence[Word], word: Word, names: Sequence[str]) -> bool:
+    """A word that says nothing is written as the name is, one of plain English in small letters only where the name is: no `it` is `IT`."""
     if word.is_stop:
         return word.text in names and not all(each.text.isupper() for each in words)
-    if _is_signed(text, word):
-        return False
     return not (word.text.islower() and word.text.isalpha() and is_plain(word.text)) or any(name.islower() for name in names)
 
 
 def _breaks(text: str, words: Sequence[Word]) -> set[int]:
     """After how many letters of its folded form a span goes on with a word that stands apart."""
-    lengths = accumulate(len(folded(word.text)) for word in words)
-    return {length for length, (one, other) in zip(lengths, pairwise(words), strict=False) if text[one.end : other.start] not in _JOINING}
+    apart = [other.start for one, other in pairwise(words) if text[one.end : other.start] not in _JOINING]
+    return {len(folded(text[words[0].start : start])) for start in apart}
 
 
 def _by_key(entities: Iterable[Entity]) -> dict[str, list[Entity]]:
@@ -208,23 +220,24 @@ def _apart(found: Iterable[_Found]) -> list[_Found]:
     return kept
 
 
-def _near_places(words: Sequence[Word], names: Sequence[str], places: Sequence[Place]) -> dict[Place, list[str]]:
-    """The spans that may be a name with a letter wrong, each with its keys, as many as may be asked for: those without plain words first.
+def _near_places(words: Sequence[Word], names: Mapping[Place, str]) -> dict[Place, list[str]]:
+    """Of spans with their folded names those that may be a name with a letter wrong, each with its keys, as many as may be asked for: those
+    without plain words first.
 
     One word at least is none of plain English: what a slip makes of a word hardly ever is another one, and what is one is meant so."""
-    left = {at for place in places for at in range(*place)}
-    plain = {at: is_common(words[at].text) or names[at].isdigit() for at in left}
+    left = {at for place in names for at in range(*place)}
+    plain = {at: is_common(words[at].text) or folded(words[at].text).isdigit() for at in left}
     if all(plain.values()):
         return {}
     fitting = [
         (sum(plain[at] for at in range(*place)), place[0] - place[1], place)
-        for place in places
+        for place in names
         if _may_be_misspelt(words, place, plain) and not _is_part_of_name(words, place, plain)
     ]
     found: dict[Place, list[str]] = {}
     room = MAX_NEAR_KEYS
     for _, _, place in sorted(fitting):
-        keys = near_keys("".join(names[slice(*place)]))
+        keys = near_keys(names[place])
         room -= len(keys)
         if room < 0:
             break
@@ -253,14 +266,13 @@ def _is_one_name(words: Sequence[Word], edge: int, other: int, plain: dict[int, 
     return words[first].text[0].isupper() and words[second].text[0].isupper() and words[second].start == words[first].end + 1
 
 
-def _nearest(words: Sequence[Word], names: Sequence[str], place: Place, called: Iterable[tuple[str, str, Entity]]) -> _Found | None:
+def _nearest(words: Sequence[Word], place: Place, key: str, called: Iterable[tuple[str, str, Entity]]) -> _Found | None:
     """Whoever is spelt most nearly so, of entities with what they are called."""
-    key = "".join(names[slice(*place)])
     most = allowed_edits(key)
     fixed = _fixed(words[slice(*place)])
     best: list[tuple[str, Entity]] = []
     for other, name, entity in called:
-        distance = edits(key, other, most) if _begin_alike(key, other) else None
+        distance = edits(key, other, most) if _begin_alike(key, other) and _SIGN.findall(key) == _SIGN.findall(other) else None
         if distance is None or _fixed(words_of(name)) != fixed:
             continue
         best = [*(best if distance == most else ()), (other, entity)]

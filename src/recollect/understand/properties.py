@@ -147,10 +147,17 @@ def _with_values(fields: tuple[str, ...], tokens: Sequence[Token], first: int, v
     for end in range(value + 1, min(value + most, len(tokens)) + 1):
         if not tokens[end - 1].is_word:
             break
-        ends.append(end)
+        ends.append(_with_signs(tokens, end))
     if fields and ends and _is_value(tokens[value]):
         values = tuple((_value(tokens, value, end), (tokens[first].start, tokens[end - 1].end)) for end in reversed(ends))
         yield Property(fields, values)
+
+
+def _with_signs(tokens: Sequence[Token], end: int) -> int:
+    """Where a word ends with its signs: `C++`."""
+    while end < len(tokens) and tokens[end].text in ("+", "#") and tokens[end].start == tokens[end - 1].end:
+        end += 1
+    return end
 
 
 def _is_value(token: Token) -> bool:

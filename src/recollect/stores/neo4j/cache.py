@@ -17,7 +17,9 @@ from .keys import key_of, keys_of, moment
 _FOUND: Final = """
   UNWIND $rows AS key MATCH (i:Item {key: key})-[:HAS_MADE]->(m:Made {recipe: $recipe}) RETURN i.id, m.content_hash, m.at, m.data
 """
-_LAST: Final = "MATCH (m:Made) RETURN coalesce(max(m.used), 0), coalesce(sum(m.bytes), 0)"
+LAST: Final = "MATCH (m:Made) WHERE m.used > 0 RETURN m.used ORDER BY m.used DESC LIMIT 1"
+"""By the index: of 40,000 entries in 9 ms, where the largest of all took 170."""
+_SIZE: Final = "MATCH (m:Made) RETURN coalesce(sum(m.bytes), 0)"
 _USED: Final = "UNWIND $rows AS row MATCH (:Item {key: row.item})-[:HAS_MADE]->(m:Made {recipe: row.recipe}) SET m.used = row.used"
 _COUNTED: Final = """
   UNWIND $rows AS row MATCH (s:Scope {key: row.key})
@@ -46,8 +48,10 @@ class ChunkCache:
         self._noting = threading.Lock()
 
     @property
-    def has_unwritten(self) -> bool:
-        return bool(self._unwritten.counts)
+    def unwritten(self) -> list[str]:
+        """The scopes of which look-ups are not written yet."""
+        with self._noting:
+            return list(self._unwritten.counts)
 
     async def look_up(self, scope: str, recipe: str, contents: Mapping[str, str], since: datetime | None) -> dict[str, bytes]:
         """What there is, by item."""
@@ -71,21 +75,22 @@ class ChunkCache:
 
     async def is_too_large(self) -> bool:
         """Whether there is more than may be, as where the limit was lowered."""
-        ((_, size),) = await self._server.read(_LAST)
+        ((size,),) = await self._server.read(_SIZE)
         return bool(size > self._max_bytes)
 
     async def write(
         self,
         transaction: Transaction,
-        scope: str = "",
+        scope: str,
         recipe: str = "",
         fitting: Mapping[str, tuple[str, bytes]] | None = None,
         at: int = 0,
     ) -> None:
-        """Write the look-ups so far, and entries for items that still have the content they were made from; what is too much goes."""
-        with self._handed_over() as lookups:
-            ((last, _),) = await transaction.run(_LAST)
-            numbers = count(last + 1)
+        """Write the look-ups so far, and entries for items that still have the content they were made from; what is too much goes.
+
+        Those of the scope, which is locked: who writes to another one may take long."""
+        with self._handed_over(scope) as lookups:
+            numbers = count(1 + sum(last for (last,) in await transaction.run(LAST)))
             used = [{"item": key_of(of, item_id), "recipe": made_by, "used": next(numbers)} for of, item_id, made_by in lookups.used]
             await transaction.each(_USED, used)
             counts = [{"key": key_of(of, ""), "hits": hits, "misses": misses} for of, (hits, misses) in lookups.counts.items()]
@@ -118,7 +123,7 @@ class ChunkCache:
 
     async def _shrink(self, transaction: Transaction) -> None:
         """Throw away what was used least recently, as far as the entries together are too large."""
-        ((_, size),) = await transaction.run(_LAST)
+        ((size,),) = await transaction.run(_SIZE)
         excess, last = size - self._max_bytes, 0
         if excess <= 0:
             return
@@ -129,10 +134,13 @@ class ChunkCache:
         await transaction.run(_DROP, last=last)
 
     @contextmanager
-    def _handed_over(self) -> Iterator[LookUps]:
+    def _handed_over(self, scope: str) -> Iterator[LookUps]:
         """The look-ups that are to be written; those that then are not stay here."""
         with self._noting:
-            taken, self._unwritten = self._unwritten, LookUps()
+            used = {key: None for key in self._unwritten.used if key[0] == scope}
+            counts = {of: found for of, found in self._unwritten.counts.items() if of == scope}
+            taken = LookUps(used, counts)
+            self._forget(scope)
         try:
             yield taken
         except BaseException:
@@ -149,8 +157,11 @@ class ChunkCache:
     def forget(self, scope: str) -> None:
         """Leave nothing here of a scope that was dropped."""
         with self._noting:
-            self._unwritten.counts.pop(scope, None)
-            self._unwritten.used = {key: None for key in self._unwritten.used if key[0] != scope}
+            self._forget(scope)
+
+    def _forget(self, scope: str) -> None:
+        self._unwritten.counts.pop(scope, None)
+        self._unwritten.used = {key: None for key in self._unwritten.used if key[0] != scope}
 
     async def status(self, scope: str) -> CacheStatus:
         ((entries, size, hits, misses),) = await self._server.read(_STATUS, key=key_of(scope, ""), scope=scope)

@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Awaitable, Callable
 from functools import partial
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 from ...analysis import edition
 from ...model import Finding
-from .connecting import Server, Transaction
+from .connecting import Rows, Server, Transaction
 from .keys import ordered
 from .rows import ITEM, stored
 from .schema import VERSION, made_by, make_indexes
 from .words import counted, read, text_of
-from .write import SUMS, lock
+from .write import SUMS, lock_known
+
+Read = Callable[..., Awaitable[Rows]]
+"""A statement that is read: within a transaction, or as one of its own."""
 
 MENDED_AT_ONCE: Final = 200
 """Items whose words are made anew in one transaction."""
@@ -46,6 +49,7 @@ _REWORD: Final = """
   UNWIND $rows AS row MATCH (i:Item {key: row.key}) SET i.words = row.words
   WITH i, row UNWIND row.windows AS window CREATE (i)-[:HAS_WINDOW]->(w:Window) SET w = window
 """
+_CHANGE: Final = "MATCH (s:Scope {key: $key}) RETURN s.change"
 _TERMS: Final = "MATCH (t:Term) WHERE t.key STARTS WITH $key RETURN t.key, t.windows"
 _PUT_TERMS: Final = "UNWIND $rows AS row MERGE (t:Term {key: row.key}) SET t.windows = row.windows"
 _DROP_TERMS: Final = "UNWIND $rows AS key MATCH (t:Term {key: key}) DELETE t"
@@ -124,37 +128,64 @@ async def _edition(server: Server, *, repair: bool) -> Finding:
 
 async def _words(server: Server, key: str, name: str, *, repair: bool) -> Finding | None:
     """What is wrong with the words and the sums of a scope; nothing where they are as its items have them."""
-    ((wordless,),) = await server.read(f"MATCH (i:Item) WHERE i.key STARTS WITH $key AND ({_WORDLESS}) RETURN count(i)", key=key)
-    wrong = [f"{wordless} items without words"] if wordless else []
-    if wordless and repair:
-        await _reword(server, key, name, every=False)
-    sums, terms = await _counted(server, key)
-    kept = dict(await server.read(_TERMS, key=key))
-    ((kept_sums, *_),) = await server.read(_MISCOUNTED, key=key)
-    different = sum(kept.get(term) != windows for term, windows in terms.items()) + sum(term not in terms for term in kept)
-    wrong += [f"{different} words are counted wrong"] if different else []
-    wrong += ["its sums are wrong"] if kept_sums != [sums[each] for each in SUMS] else []
+    before = await server.read(_CHANGE, key=key)
+    wordless = await _wordless(server.read, key)
+    wrong = [*wordless, *(await _miscount(server.read, key)).wrong]
     if not wrong:
         return None
-    if repair:
+    if not repair:
+        # What a writer changed between one statement and the next is no damage.
+        is_still = await server.read(_CHANGE, key=key) == before
+        return Finding(f"words of {name!r}", False, "; ".join(wrong)) if is_still else None
+    if wordless:
+        await _reword(server, key, name, every=False)
 
-        async def recount(transaction: Transaction) -> None:
-            await lock(server, transaction, name, server.lock_timeout_s)
-            await transaction.each(_DROP_TERMS, [term for term in kept if term not in terms])
-            await transaction.each(_PUT_TERMS, [{"key": term, "windows": windows} for term, windows in terms.items()])
-            await transaction.run(_PUT_SUMS, key=key, sums=sums)
+    async def recount(transaction: Transaction) -> list[str]:
+        if not await lock_known(server, transaction, name, server.lock_timeout_s):
+            return []
+        found = await _miscount(transaction.run, key)
+        if found.wrong:
+            await transaction.each(_DROP_TERMS, [term for term in found.kept if term not in found.terms])
+            await transaction.each(_PUT_TERMS, [{"key": term, "windows": windows} for term, windows in found.terms.items()])
+            await transaction.run(_PUT_SUMS, key=key, sums=found.sums)
+        return found.wrong
 
-        await server.change(recount)
-    return Finding(f"words of {name!r}", repair, "; ".join(wrong), repaired=repair)
+    mended = [*wordless, *await server.change(recount)]
+    return Finding(f"words of {name!r}", True, "; ".join(mended), repaired=True) if mended else None
 
 
-async def _counted(server: Server, key: str) -> tuple[dict[str, int], dict[str, int]]:
+async def _wordless(read_rows: Read, key: str) -> list[str]:
+    ((found,),) = await read_rows(f"MATCH (i:Item) WHERE i.key STARTS WITH $key AND ({_WORDLESS}) RETURN count(i)", key=key)
+    return [f"{found} items without words"] if found else []
+
+
+class _Miscount(NamedTuple):
+    """What a scope has, counted anew, the words that are kept, and what of these is wrong."""
+
+    sums: dict[str, int]
+    terms: dict[str, int]
+    kept: dict[str, int]
+    wrong: list[str]
+
+
+async def _miscount(read_rows: Read, key: str) -> _Miscount:
+    sums, terms = await _counted(read_rows, key)
+    kept = dict(await read_rows(_TERMS, key=key))
+    kept_sums = [row[0] for row in await read_rows(_MISCOUNTED, key=key)]
+    different = sum(kept.get(term) != windows for term, windows in terms.items()) + sum(term not in terms for term in kept)
+    wrong = [f"{different} words are counted wrong"] if different else []
+    wrong += ["its sums are wrong"] if kept_sums != [[sums[each] for each in SUMS]] else []
+    return _Miscount(sums, terms, kept, wrong)
+
+
+async def _counted(read_rows: Read, key: str) -> tuple[dict[str, int], dict[str, int]]:
     """The sums of a scope and how many windows have each word, by its key, counted anew."""
-    ((_, items, lengths, chunks),) = await server.read(_MISCOUNTED, key=key)
+    rows = await read_rows(_MISCOUNTED, key=key)
+    _, items, lengths, chunks = rows[0] if rows else ([], 0, [], 0)
     sums = {"items": items, "windows": len(lengths), "length": sum(lengths), "whole": 0, "chunks": chunks}
     terms: dict[str, int] = {}
     after = ""
-    while rows := await server.read(_WINDOWS, key=key, after=after, most=MENDED_AT_ONCE):
+    while rows := await read_rows(_WINDOWS, key=key, after=after, most=MENDED_AT_ONCE):
         after = rows[-1][0]
         sums["whole"] += sum(sum(map(len, read(whole))) for _, whole, _ in rows if whole)
         for term, number in counted(read(words) for _, _, windows in rows for words in windows).items():
@@ -166,7 +197,7 @@ async def _reword(server: Server, key: str, name: str, *, every: bool) -> None:
     """Make the words of items anew, of every one or of those that have none. They are counted afterwards."""
 
     async def some(transaction: Transaction, after: str) -> str | None:
-        await lock(server, transaction, name, server.lock_timeout_s)
+        await lock_known(server, transaction, name, server.lock_timeout_s)
         chosen = _TEXTS if every else _TEXTS.replace(" WITH i ORDER", f" AND ({_WORDLESS}) WITH i ORDER")
         rows: list[Any] = await transaction.run(f"{chosen} RETURN {ITEM}, i.key", key=key, after=after, most=MENDED_AT_ONCE)
         texts = {row[-1]: text_of(stored(row).item) for row in rows}

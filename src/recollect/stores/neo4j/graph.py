@@ -9,7 +9,7 @@ from ...errors import InvalidInput
 from ...model import SUPERSEDES, Direction, Edge, Entity, Visit
 from ..sql.graph import check_bounds
 from .connecting import MOST, Server
-from .keys import end_of, keys_of, prefix_of
+from .keys import end_of, is_text, keys_of, prefix_of
 
 NODES: Final = 500
 """Nodes whose edges are read at once."""
@@ -80,7 +80,8 @@ async def walk(
 ) -> list[Visit]:
     """Breadth-first: each node once, at its shortest distance, nearest first, ties by id."""
     check_bounds(hops, fan_out)
-    named = dict(zip(keys_of(scope, starts), dict.fromkeys(starts), strict=False))
+    names = [start for start in dict.fromkeys(starts) if is_text(start)]
+    named = dict(zip(keys_of(scope, names), names, strict=True))
     present = sorted(named[key] for (key,) in await server.read_each(_PRESENT, list(named)))
     frontier = {start: Visit(start, 0, ()) for start in present}
     visited = dict(frontier)

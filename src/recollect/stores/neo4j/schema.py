@@ -63,6 +63,11 @@ _VECTOR_OPTIONS: Final = (
 _WORD_OPTIONS: Final = "{indexConfig: {`fulltext.analyzer`: 'whitespace', `fulltext.eventually_consistent`: false}}"
 
 
+def is_taken(name: str) -> bool:
+    """Whether an index that is not that of whole texts has this name, or may have."""
+    return name in (WINDOWS, *_VECTORS) or name.startswith("recollect_")
+
+
 def made_by(server: Server) -> dict[str, str]:
     """The statement that makes each index, by its name."""
     text_index, settings = server.text_index, server.settings

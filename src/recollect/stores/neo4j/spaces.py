@@ -81,12 +81,11 @@ async def use_space(server: Server, space: Space) -> None:
 
 
 async def drop(transaction: Transaction, scope: str) -> int:
-    """Remove all of a scope, which is locked; how many items went."""
+    """Remove all of a scope, and the space where no vectors are left; how many items went. Every scope is locked."""
     prefix = prefix_of(scope)
     ((gone,),) = await transaction.run("MATCH (i:Item) WHERE i.key STARTS WITH $prefix RETURN count(i)", prefix=prefix)
     for statement in _OF_A_SCOPE:
         await transaction.run(statement, prefix=prefix)
     if not await transaction.run("MATCH (p:Passages) RETURN 1 LIMIT 1"):
-        await lock_store(transaction)
         await transaction.run("MATCH (s:Space) DELETE s")
     return int(gone)

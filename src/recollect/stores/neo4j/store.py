@@ -6,6 +6,7 @@ import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
 from contextlib import suppress
 from datetime import datetime
+from functools import partial
 from typing import Final, TypeVar
 
 from ...errors import InvalidInput, RecollectError, StoreBusy, StoreFull, StoreReadOnly, StoreUnreachable
@@ -38,14 +39,17 @@ from .connecting import Server, Transaction
 from .doctor import examine
 from .keys import key_of, micros
 from .nearest import nearest
-from .schema import TEXTS, open_schema
+from .schema import TEXTS, is_taken, open_schema
 from .status import describe, scopes
-from .write import Checked, Writer, lock
+from .write import Checked, Writer, lock, lock_every, lock_known
 
 R = TypeVar("R")
 
 AT_ONCE_S: Final = 0.2
-"""How long what may be lost, the chunk cache and the log, waits for a writer."""
+"""How long what may be lost, the chunk cache and the log, waits for a writer of its scope."""
+IN_ALL_S: Final = 5.0
+"""How long it may take in all: a server that plans the statements for the first time takes a second, and what is too much may be of a
+scope that is just written."""
 
 
 class Neo4jStore:
@@ -64,6 +68,8 @@ class Neo4jStore:
         """`text_index` is the name of the index of words, of letters, digits and `_`."""
         if not text_index.isascii() or not text_index.isidentifier():
             raise InvalidInput(f"the index of words is called {text_index!r}: give a name of letters, digits and _")
+        if is_taken(text_index):
+            raise InvalidInput(f"the index of words is called {text_index!r}, as another index of the store: give it another name")
         self._db = Server(url, options or Neo4jSettings(), lock_timeout_s, text_index)
         self._cache = ChunkCache(self._db, (cache or CacheSettings()).max_bytes)
         self._create = create
@@ -78,11 +84,14 @@ class Neo4jStore:
         if self._db.closed:
             return
         try:
-            if self._ready and self._cache.has_unwritten:
-                with suppress(RecollectError):
-                    await self._db.change(self._cache.write)
+            with suppress(RecollectError, TimeoutError):
+                await asyncio.wait_for(self._write_look_ups(), IN_ALL_S)
         finally:
             await self._db.close()
+
+    async def _write_look_ups(self) -> None:
+        for scope in self._cache.unwritten:
+            await self._unless_busy(scope, partial(self._cache.write, scope=scope))
 
     async def _opened(self) -> Server:
         """The server, once it is sure that its indexes are there and of this version."""
@@ -98,12 +107,12 @@ class Neo4jStore:
 
     # Writing.
 
-    async def _change(self, scope: str, work: Callable[[Transaction], Awaitable[R]], seconds: float | None = None) -> R:
+    async def _change(self, scope: str, work: Callable[[Transaction], Awaitable[R]]) -> R:
         """A transaction that nobody else writes to the scope beside."""
         server = await self._within(scope)
 
         async def locked(transaction: Transaction) -> R:
-            await lock(server, transaction, scope, server.lock_timeout_s if seconds is None else seconds)
+            await lock(server, transaction, scope, server.lock_timeout_s)
             return await work(transaction)
 
         return await server.change(locked)
@@ -121,7 +130,13 @@ class Neo4jStore:
         await spaces.use_space(await self._opened(), space)
 
     async def drop(self, scope: str) -> int:
-        gone = await self._change(scope, lambda transaction: spaces.drop(transaction, scope))
+        server = await self._within(scope)
+
+        async def locked(transaction: Transaction) -> int:
+            await server.waiting(lock_every(transaction), server.lock_timeout_s)
+            return await spaces.drop(transaction, scope)
+
+        gone = await server.change(locked)
         self._cache.forget(scope)
         return gone
 
@@ -138,15 +153,27 @@ class Neo4jStore:
             await self._unless_busy(scope, lambda transaction: self._cache.write(transaction, scope, recipe, fitting, micros(at)))
 
     async def clear_cache(self, scope: str) -> int:
-        return await self._change(scope, lambda transaction: self._cache.clear(transaction, scope))
+        server = await self._within(scope)
+
+        async def locked(transaction: Transaction) -> int:
+            is_known = await lock_known(server, transaction, scope, server.lock_timeout_s)
+            return await self._cache.clear(transaction, scope) if is_known else 0
+
+        return await server.change(locked)
 
     async def log(self, scope: str, retrieval: Retrieval, *, max_entries: int) -> None:
         await self._unless_busy(scope, lambda transaction: log.keep(transaction, scope, retrieval, max_entries))
 
     async def _unless_busy(self, scope: str, write: Callable[[Transaction], Awaitable[None]]) -> None:
-        """Write what may be lost, unless somebody else is just writing."""
-        with suppress(StoreBusy, StoreFull, StoreReadOnly, StoreUnreachable, asyncio.TimeoutError):
-            await self._change(scope, write, AT_ONCE_S)
+        """Write what may be lost, unless somebody else is just writing, or there is no such scope."""
+        server = await self._within(scope)
+
+        async def locked(transaction: Transaction) -> None:
+            if await lock_known(server, transaction, scope, AT_ONCE_S):
+                await write(transaction)
+
+        with suppress(StoreBusy, StoreFull, StoreReadOnly, StoreUnreachable, TimeoutError):
+            await asyncio.wait_for(server.change(locked), IN_ALL_S)
 
     async def retrievals(self, scope: str, *, since: datetime | None = None) -> AsyncIterator[Retrieval]:
         async for each in log.retrievals(await self._within(scope), scope, since):

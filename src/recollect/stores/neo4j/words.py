@@ -88,6 +88,13 @@ class Words:
                 extra = _any(self.score(node, parts) for node in should) if must else None
                 return sum(score for score in needed if score is not None) + (extra or 0.0)
 
+    def most(self, query: Node) -> tuple[dict[str, float], float]:
+        """What each word of a query adds to a score at most, where a text has it, and what all else does."""
+        leaves = list(_leaves(query))
+        asked = Counter(term for leaf in leaves for term in _terms(leaf) if term in self.having)
+        weights = {term: times * (K1 + 1) * self._rarity(term) for term, times in asked.items()}
+        return weights, float(sum(isinstance(leaf, Prefix) for leaf in leaves))
+
     def _weight(self, parts: Parts, sought: Sequence[str]) -> float | None:
         """BM25 of the terms side by side, which for one term is that of the term."""
         times = _times(parts, sought)

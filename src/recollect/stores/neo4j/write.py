@@ -26,8 +26,10 @@ SUMS: Final = ("items", "windows", "length", "whole", "chunks")
 
 LOCK: Final = f"""
   MERGE (s:Scope {{key: $key}}) ON CREATE SET s.name = $name, {", ".join(f"s.{name} = 0" for name in SUMS)}
-  SET s.lock = $token RETURN s.change
+  WITH s, s.lock IS NULL AS is_new SET s.lock = $token RETURN is_new
 """
+_LOCK_KNOWN: Final = "MATCH (s:Scope {key: $key}) SET s.lock = $token RETURN s.key"
+_LOCK_EVERY: Final = "MATCH (s:Scope) SET s.lock = $token RETURN s.key"
 _ACTIVE: Final = "MATCH (s:Space {active: true}) RETURN s.model, s.dim, s.chunker"
 _LOCK_STORE: Final = "MATCH (s:Store {key: 'store'}) SET s.lock = $token"
 SPACE: Final = "MERGE (s:Space {id: $id}) SET s.model = $model, s.dim = $dim, s.chunker = $chunker, s.active = $active"
@@ -98,9 +100,27 @@ def _whole(entry: Entry) -> Entry:
 
 
 async def lock(server: Server, transaction: Transaction, scope: str, seconds: float) -> None:
-    """Let nobody else write to a scope until the end of the transaction. Who waits too long is told so."""
-    taking = transaction.run(LOCK, key=key_of(scope, ""), name=scope, token=uuid4().hex)
-    await server.waiting(taking, seconds)
+    """Let nobody else write to a scope until the end of the transaction. Who waits too long is told so.
+
+    A scope that is new is seen by nobody yet, so who makes it takes the store too: whoever has that knows all scopes."""
+
+    async def take() -> None:
+        ((is_new,),) = await transaction.run(LOCK, key=key_of(scope, ""), name=scope, token=uuid4().hex)
+        if is_new:
+            await lock_store(transaction)
+
+    await server.waiting(take(), seconds)
+
+
+async def lock_known(server: Server, transaction: Transaction, scope: str, seconds: float) -> bool:
+    """The same for a scope that is there; whether it is."""
+    return bool(await server.waiting(transaction.run(_LOCK_KNOWN, key=key_of(scope, ""), token=uuid4().hex), seconds))
+
+
+async def lock_every(transaction: Transaction) -> list[str]:
+    """Let nobody else write to any scope; the keys of all of them."""
+    await lock_store(transaction)
+    return sorted(key for (key,) in await transaction.run(_LOCK_EVERY, token=uuid4().hex))
 
 
 async def lock_store(transaction: Transaction) -> None:
@@ -121,8 +141,7 @@ async def put_passages(transaction: Transaction, rows: list[dict[str, Any]]) -> 
 
 async def recount(transaction: Transaction, space: Space) -> None:
     """Count the chunks of every scope anew, where another space is searched from now on. No scope is written meanwhile."""
-    scopes = [key for (key,) in await transaction.run("MATCH (s:Scope) SET s.lock = $token RETURN s.key", token=uuid4().hex)]
-    for key in sorted(scopes):
+    for key in await lock_every(transaction):
         await transaction.run(_RECOUNT, key=key, of=key + space.id)
 
 
