@@ -68,6 +68,7 @@ ONLY: dict[str, str | tuple[str, ...]] = {
     "test_contract": ("reference", "sqlite"),
     "test_contract_postgres": "postgres",
     "test_contract_neo4j": "neo4j",
+    "test_knowledge_context": "sqlite",
 }
 """The laws are asked in three files, which two workers share."""
 

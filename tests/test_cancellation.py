@@ -485,7 +485,7 @@ EVERY_LINE: dict[str, Callable[[str, Sequence[int]], object]] = {
         0, len(text)
     ),
 }
-LEAST = {"lines": 5, "paragraphs": 40, "outline": 40, "front matter": 80, "sentences": 5, "windows": 350, "prose": 100, "markdown": 100}
+LEAST = {"lines": 5, "paragraphs": 40, "outline": 40, "front matter": 40, "sentences": 5, "windows": 350, "prose": 100, "markdown": 100}
 LEAST |= {"code": 100, "overlap": 5_000, "sections": 32}
 """A pass over the 40,000 lines has a checkpoint for every thousand of them, one with a pattern for every slice, windows for each."""
 

@@ -154,7 +154,7 @@ def test_graph_shows_what_is_around(here: Path, run: Run) -> None:
 
 
 def test_a_node_with_nothing_around_it_ends_with_one(here: Path, run: Run) -> None:
-    assert run("graph", "queue.md", "--hops", "0") == (1, "", "recollect: nothing is linked to 'queue.md'\n")
+    assert run("graph", "queue.md", "--rel", "NONE") == (1, "", "recollect: nothing is linked to 'queue.md' by NONE\n")
     assert run("graph", "queue.md", "--rel", "CITES") == (1, "", "recollect: nothing is linked to 'queue.md' by CITES\n")
 
 

@@ -1,95 +1,14 @@
-"""The knowledge service on every store: authority, history, the graph around what was found, contexts. The bundled model."""
+"""The knowledge service on every store: history, the graph around what was found, what is similar. The bundled model."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from datetime import UTC, datetime
-from functools import cache
-from typing import Any
-
-import numpy as np
 import pytest
 
-from recollect import InvalidInput, Library
-from recollect.embed import open_embedder
 from recollect.errors import NotFound
-from recollect.model import Batch, Edge, Entity, Item, Vector
-from recollect.ports import Embedder, Store
-from recollect.settings import Settings
+from recollect.model import Batch, Edge, Entity
+from recollect.ports import Store
 from recollect.testing.cases import law
-
-NOW = datetime(2026, 6, 1, tzinfo=UTC)
-SCOPE = "works"
-
-TEXTS = {
-    "arch-1": ("architecture", "superseded", "2022-03-01", "Billing architecture", "Invoices are kept in a single relational database."),
-    "arch-2": (
-        "architecture",
-        "approved",
-        "2024-03-01",
-        "Billing architecture",
-        "Invoices are kept in an append-only ledger, one per tenant.",
-    ),
-    "design-ledger": ("design", "approved", "2024-04-01", "Ledger design", "The ledger appends entries and never changes one."),
-    "design-draft": ("design", "draft", "2025-11-01", "Ledger archive", "Old ledger entries may move to cold storage."),
-    "req-7": ("requirement", "approved", "2021-05-01", "Audit requirement", "Auditors must see every change that was ever made."),
-    "adr-3": ("decision", "approved", "2024-02-01", "Why a ledger", "We chose a ledger over tables since history must stay whole."),
-    "ledger.py": ("code", "draft", "2024-05-01", "ledger.py", "def append(ledger, entry):\n    ledger.entries.append(entry)\n"),
-    "lunch": ("document", "draft", "2024-05-01", "Lunch", "The canteen serves soup on Mondays and noodles on Fridays."),
-    "menu": ("document", "draft", "2024-05-01", "Menu", "Noodles, soup, rice and a salad of the season."),
-}
-EDGES = [
-    Edge("arch-2", "SUPERSEDES", "arch-1"),
-    Edge("design-ledger", "IMPLEMENTS", "arch-2"),
-    Edge("arch-2", "SATISFIES", "req-7"),
-    Edge("design-ledger", "REFERENCES", "adr-3"),
-    Edge("ledger.py", "IMPLEMENTS", "design-ledger"),
-    Edge("menu", "REFERENCES", "lunch"),
-    Edge("lunch", "REFERENCES", "menu"),
-]
-
-
-class Remembering:
-    """The bundled model, which embeds a text once for all tests."""
-
-    def __init__(self) -> None:
-        self._inner = inner = open_embedder("granite", cache_dir=Settings().embed.cache_dir)
-        self.model_id, self.dim, self.max_tokens, self.tokens = inner.model_id, inner.dim, inner.max_tokens, inner.tokens
-        self._of_text = cache(lambda text: inner.embed([text])[0])
-        self.embed_query = cache(inner.embed_query)
-
-    def embed(self, texts: Sequence[str]) -> Vector:
-        return np.stack([self._of_text(text) for text in texts])
-
-
-@cache
-def model() -> Embedder:
-    return Remembering()
-
-
-def item(item_id: str, scope: str = SCOPE) -> Item:
-    kind, status, day, title, text = TEXTS[item_id]
-    at = datetime.fromisoformat(day).replace(tzinfo=UTC)
-    return Item(
-        scope=scope,
-        id=item_id,
-        text=text,
-        title=title,
-        kind=kind,
-        status=status,  # type: ignore[arg-type]
-        format="code" if kind == "code" else "text",
-        version="2" if item_id == "arch-2" else None,
-        metadata={"subsystem": "canteen" if item_id in ("lunch", "menu") else "billing"},
-        created_at=at,
-        updated_at=at,
-    )
-
-
-async def library_of(store: Store, **options: Any) -> Library:
-    library = Library(store, embedder=model(), scope=SCOPE, options=Settings.model_validate(options), clock=lambda: NOW)
-    await library.add([item(item_id) for item_id in TEXTS])
-    await library.link(EDGES)
-    return library
+from works import SCOPE, library_of
 
 
 @law
@@ -144,16 +63,6 @@ async def test_a_filter_for_what_was_superseded_brings_it(store: Store) -> None:
 
 
 @law
-async def test_authority_is_a_part_of_the_score(store: Store) -> None:
-    library = await library_of(store)
-    found = await library.search("ledger", profile="graph", where={"kind": "design"})
-    parts = {each.item_id: [part.route for part in each.why.parts] for each in found.candidates}
-    assert {"approved", "design"} <= set(parts["design-ledger"])
-    assert "approved" not in parts["design-draft"]
-    assert all(sum(part.contribution for part in each.why.parts) == pytest.approx(each.score) for each in found.candidates)
-
-
-@law
 async def test_the_graph_brings_what_is_linked_with_the_way_it_came(store: Store) -> None:
     library = await library_of(store)
     found = {each.node_id: each for each in await library.knowledge.find("auditors must see every change", limit=1)}
@@ -168,108 +77,6 @@ async def test_the_graph_brings_what_is_linked_with_the_way_it_came(store: Store
     assert "arch-1" not in found
     assert "ledger.py" not in found
     assert far.content
-
-
-@law
-async def test_how_far_the_graph_is_followed_is_said_by_the_question(store: Store) -> None:
-    library = await library_of(store)
-    ask = "auditors must see every change"
-    by_distance = [{each.node_id for each in await library.knowledge.find(ask, limit=1, max_graph_distance=hops)} for hops in (0, 1, 2)]
-    assert by_distance[0] == {"req-7"}
-    assert by_distance[1] == {"req-7", "arch-2"}
-    assert by_distance[2] > by_distance[1]
-
-
-@law
-async def test_no_more_is_added_than_is_set(store: Store) -> None:
-    library = await library_of(store, retrieval={"graph": {"max_expanded_nodes": 1}})
-    found = await library.knowledge.find("auditors must see every change", limit=1)
-    assert [each.node_id for each in found] == ["req-7", "arch-2"]
-
-
-@law
-async def test_a_filter_holds_for_what_the_graph_adds(store: Store) -> None:
-    library = await library_of(store)
-    found = await library.knowledge.find("auditors must see every change", limit=1, filters={"kind": {"ne": "design"}})
-    assert {each.node_id for each in found} == {"req-7", "arch-2"}
-
-
-@law
-async def test_code_stays_away_where_it_is_not_wanted(store: Store) -> None:
-    library = await library_of(store)
-    ask = "append an entry to the ledger"
-    assert "ledger.py" in {each.node_id for each in await library.knowledge.find(ask)}
-    assert "ledger.py" not in {each.node_id for each in await library.knowledge.find(ask, include_code=False)}
-
-
-@law
-async def test_a_question_may_be_for_words_or_for_meaning_alone(store: Store) -> None:
-    library = await library_of(store)
-    exact = await library.knowledge.find("noodles", query_type="exact", max_graph_distance=0)
-    assert {each.node_id for each in exact} == {"lunch", "menu"}
-    assert all(each.similarity is None for each in exact)
-    semantic = await library.knowledge.find("noodles", query_type="semantic", max_graph_distance=0)
-    assert len(semantic) > 2
-    assert all(each.similarity is not None and each.similarity >= 0.7 for each in semantic)
-
-
-@law
-async def test_too_little_by_words_is_asked_in_other_words(store: Store) -> None:
-    library = await library_of(store)
-    made = await library.knowledge.context("specification", search_type="exact", max_graph_distance=0)
-    assert [passage.citation.node_id for section in made.sections for passage in section.passages] == ["req-7"]
-    assert "also asked: requirement" in made.notes[-1]
-    enough = await library.knowledge.context("ledger", search_type="exact", max_graph_distance=0)
-    assert enough.total_results >= 3
-    assert not enough.notes
-
-
-@law
-async def test_filters_said_in_words_hold_and_never_leave_nothing(store: Store) -> None:
-    library = await library_of(store)
-    approved = await library.search("approved designs of the ledger", profile="graph")
-    assert {each.kind for each in approved.candidates} == {"design"}
-    assert {each.status for each in approved.candidates} == {"approved"}
-    assert approved.analysis is not None
-    assert approved.analysis.filters
-    nothing = await library.search("approved designs after 2025", profile="graph")
-    assert nothing.candidates
-    assert nothing.analysis is not None
-    assert "left out" in nothing.analysis.notes[-1]
-
-
-@law
-async def test_a_context_has_its_sections_within_its_length(store: Store) -> None:
-    library = await library_of(store)
-    made = await library.knowledge.context("where are invoices kept", include_history=True)
-    titles = [section.title for section in made.sections]
-    assert titles == ["Primary Context", "Supporting Documentation", "Historical Context"]
-    primary = [passage.citation.node_id for passage in made.sections[0].passages]
-    assert primary[0] == "arch-2"
-    assert [passage.citation.node_id for passage in made.sections[2].passages] == ["arch-1"]
-    assert made.sections[2].passages[0].label == "historical"
-    assert made.token_count <= made.max_length == 8000
-    assert not made.truncated
-    short = await library.knowledge.context("where are invoices kept", max_length=150)
-    assert short.truncated
-    assert short.left_out
-    assert short.token_count <= 150
-    assert len(library._reader.tokens.starts(short.text)) == short.token_count
-
-
-@law
-async def test_an_agent_gets_what_was_approved_of_its_subsystem(store: Store) -> None:
-    library = await library_of(store)
-    made = await library.knowledge.agent_context(action="implement", target_type="ledger", content="append entries", subsystem="billing")
-    found = {passage.citation.node_id for section in made.sections for passage in section.passages}
-    assert "design-ledger" in found
-    assert found <= {"arch-2", "design-ledger", "req-7", "adr-3"}
-    other = await library.knowledge.agent_context(action="cook", target_type="noodles", subsystem="canteen")
-    assert any("approved" in note for note in other.notes)
-    assert {passage.citation.node_id for section in other.sections for passage in section.passages} <= {"lunch", "menu"}
-    unknown = await library.knowledge.agent_context(action="implement", target_type="ledger", subsystem="no such")
-    assert "no such" in unknown.notes[0]
-    assert unknown.sections
 
 
 @law
@@ -342,16 +149,3 @@ async def test_an_answer_is_kept_until_anything_in_the_scope_changes(store: Stor
     assert metrics.queries == 4
     assert metrics.avg_results > 0
     assert metrics.stages["total"].count == metrics.stages["graph_reach"].count == 3
-
-
-@law
-async def test_what_is_wrong_with_a_question_is_told_in_one_line(store: Store) -> None:
-    library = await library_of(store)
-    with pytest.raises(InvalidInput, match="did you mean 'max_results'"):
-        await library.knowledge.context("x", max_result=3)
-    with pytest.raises(InvalidInput, match="as_of is 'yesterdy'"):
-        await library.knowledge.find("x", as_of="yesterdy")
-    with pytest.raises(InvalidInput, match="max_graph_distance is 9"):
-        await library.knowledge.find("x", max_graph_distance=9)
-    with pytest.raises(InvalidInput, match="empty"):
-        await library.knowledge.context(" ")
