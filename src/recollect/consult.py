@@ -8,8 +8,9 @@ from typing import Any, Final, Protocol, TypeVar, get_args
 from .assemble.context import assemble
 from .assemble.knowledge import results_of
 from .assemble.likeness import similar_results
+from .assemble.results import graph_edge
 from .cancellation import in_thread
-from .contracts import GraphEdge, RetrievalBundle
+from .contracts import RetrievalBundle
 from .errors import InvalidInput, NotFound
 from .knowledge import (
     MAX_LIMIT,
@@ -25,7 +26,7 @@ from .knowledge import (
     RetrievalQuery,
     RetrievalResult,
 )
-from .model import Batch, Direction, Edge, Visit, symbol_key
+from .model import Batch, Direction, Visit, symbol_key
 from .nearness import nearness
 from .ports import Store, TokenCounter
 from .prefs import MAX_CHUNKS, CachePrefs, GraphPrefs, RetrievalPrefs, ScoringPrefs, TextMode, TextPrefs, VectorPrefs
@@ -142,7 +143,7 @@ class Knowledge:
             start_node=node,
             max_distance=max_distance,
             nodes=await self._nodes(shown),
-            edges=[_edge(edge) for edge in edges],
+            edges=[graph_edge(edge) for edge in edges],
             truncated=more,
         )
 
@@ -266,7 +267,7 @@ class Knowledge:
                     status=head.status if head else None,
                     distance=visit.hops,
                     relationship_type=visit.path[-1].type if visit.path else None,
-                    via=[_edge(edge) for edge in visit.path],
+                    via=[graph_edge(edge) for edge in visit.path],
                 )
             )
         return nodes
@@ -279,10 +280,6 @@ def _given(model: type[A], values: object, more: Mapping[str, Any]) -> A:
     if not isinstance(values, Mapping):
         raise InvalidInput(f"{values!r:.80} is no {model.__name__}: give one, or its fields by name")
     return model.model_validate({**values, **more})
-
-
-def _edge(edge: Edge) -> GraphEdge:
-    return GraphEdge(source=edge.source, type=edge.type, target=edge.target, weight=edge.weight)
 
 
 def _impact(visit: Visit, inside: Mapping[str, Visit], node: GraphNode) -> ImpactNode:

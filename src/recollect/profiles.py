@@ -67,9 +67,8 @@ class Authority:
 
 @dataclass(frozen=True, slots=True)
 class Expansion:
-    """How far the graph is followed from what was found, and what it counts."""
+    """How the graph is followed from what was found, and what it counts. How far is said by the question."""
 
-    hops: int = 2
     nodes: int = 20
     """The most that is added."""
     fan_out: int = 20

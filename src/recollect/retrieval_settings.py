@@ -192,7 +192,7 @@ class GraphSettings(Section):
         """The same as profiles have it."""
         weights = {name: weight for name, weight in self.relationship_weights.items() if name != OTHER}
         other = self.relationship_weights[OTHER]
-        return Expansion(self.max_distance, self.max_expanded_nodes, self.fan_out, MappingProxyType(weights), other)
+        return Expansion(self.max_expanded_nodes, self.fan_out, MappingProxyType(weights), other)
 
 
 class ResultCacheSettings(Section):

@@ -37,6 +37,11 @@ class Result:
         return next((part for part in self.fused.parts if part.route == route), None)
 
 
+def graph_edge(edge: Edge) -> GraphEdge:
+    """An edge."""
+    return GraphEdge(source=edge.source, type=edge.type, target=edge.target, weight=edge.weight)
+
+
 def candidate(result: Result) -> CandidateItem:
     """The source."""
     item, snippet = result.item, result.snippet
@@ -63,7 +68,7 @@ def candidate(result: Result) -> CandidateItem:
         symbol=result.symbol,
         version=item.version,
         distance=len(result.via),
-        via=[GraphEdge(source=edge.source, type=edge.type, target=edge.target, weight=edge.weight) for edge in result.via],
+        via=list(map(graph_edge, result.via)),
         historical=result.historical,
         superseded_by=result.successor,
         duplicates=list(result.folded),
