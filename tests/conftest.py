@@ -47,12 +47,13 @@ POSTGRES = {
     "postgres-hnsw": PostgresSettings(pool_size=4, exact_below=0),
     "postgres-partitioned": PostgresSettings(pool_size=4, exact_below=0),
 }
-NEO4J = Neo4jSettings(pool_size=4)
+NEO4J = Neo4jSettings(pool_size=4, exact_below=1_000)
 VARIANTS = ("sqlite-binary", "sqlite-hnsw", "postgres-hnsw")
 """These differ in how vectors are searched and in nothing else, so only laws about that are asked of them."""
 
 ASKED_OF_PARTITIONED = tuple(
-    f"recollect.testing.{name}" for name in ("isolation", "nearness", "outlines", "retrievals", "spaces", "walking")
+    f"recollect.testing.{name}"
+    for name in ("isolation", "nearness", "newest", "noting", "outlines", "retrievals", "spaces", "using", "walking")
 )
 
 ASKED_OF_VARIANTS = ("recollect.testing.filtering", "recollect.testing.nearness", "recollect.testing.twin")
@@ -69,6 +70,7 @@ ONLY: dict[str, str | tuple[str, ...]] = {
     "test_contract_postgres": "postgres",
     "test_contract_neo4j": "neo4j",
     "test_knowledge_context": "sqlite",
+    "test_memory_service": "sqlite",
 }
 """The laws are asked in three files, which two workers share."""
 

@@ -67,6 +67,7 @@ async def fill(store: Store) -> None:
     await write(store, *(rich(f"i{at}") for at in range(12)), plain("no vectors", "words alone"), plain("blank", " "))
     await write(store, edges=[Edge("i0", "X", "i1"), Edge("i1", "X", "i2", 0.3), Edge("i1", "Y", "nobody")])
     await write(store, rich("i0", "gamma", OTHER), edges=[Edge("i0", "X", "i0", 2.0)], scope=OTHER)
+    await store.set_note(SCOPE, "weights", {"semantic": 0.25, "名": None})
 
 
 async def view(store: Store, scope: str = SCOPE) -> list[Any]:
@@ -77,6 +78,7 @@ async def view(store: Store, scope: str = SCOPE) -> list[Any]:
         shown(await store.passages_of(scope, names)),
         [edge async for edge in store.edges(scope)],
         await store.fields(scope),
+        await store.notes(scope),
     ]
 
 
@@ -359,6 +361,25 @@ def test_a_mirror_loses_what_the_source_has_not(target_kind: str, folder: Callab
         for scope in (SCOPE, OTHER):
             assert await view(target, scope) == await view(source, scope)
         assert of_scope(await copy(source, target)).unchanged == 14
+
+    asyncio.run(both())
+
+
+@pytest.mark.parametrize("target_kind", ["sqlite", "reference"])
+def test_notes_come_over_and_others_are_refused_or_removed(target_kind: str, folder: Callable[[str], Store]) -> None:
+    async def both() -> None:
+        source, target = ReferenceStore(), ReferenceStore() if target_kind == "reference" else folder("b")
+        await fill(source)
+        before = of_scope(await copy(source, target, scopes=[SCOPE]))
+        await source.set_note(SCOPE, "weights", {"semantic": 0.5})
+        assert of_scope(await copy(source, target, scopes=[SCOPE])).digest != before.digest
+        assert await target.notes(SCOPE) == {"weights": {"semantic": 0.5}}
+        for scope in (SCOPE, OTHER):
+            await target.set_note(scope, "theirs", {})
+            with pytest.raises(InvalidInput, match=r"the note 'theirs' in scope 'tenant-.', which the source has not.*--mirror"):
+                await copy(source, target, scopes=[scope])
+            await copy(source, target, scopes=[scope], mirror=True)
+            assert await view(target, scope) == await view(source, scope)
 
     asyncio.run(both())
 

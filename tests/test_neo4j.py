@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from itertools import product
 from random import Random
 from typing import Any
@@ -21,12 +21,13 @@ from recollect.model import Batch, Edge, Entity, Retrieval, Returned
 from recollect.naming import keys_of
 from recollect.settings import Neo4jSettings, load
 from recollect.stores import check_there, open_store
-from recollect.stores.neo4j import doctor, text
+from recollect.stores.neo4j import doctor, narrowing, text
 from recollect.stores.neo4j.address import address
 from recollect.stores.neo4j.cache import LAST
-from recollect.stores.neo4j.keys import key_of, ordered, unordered, value_of
+from recollect.stores.neo4j.connecting import Server
+from recollect.stores.neo4j.keys import MAX_KEY_BYTES, key_of, ordered, unordered, value_of
 from recollect.stores.neo4j.meaning import meaning
-from recollect.stores.neo4j.schema import OLDEST, version
+from recollect.stores.neo4j.schema import OLDEST, VERSION, version
 from recollect.stores.neo4j.store import Neo4jStore
 from recollect.stores.neo4j.write import Writer
 from recollect.stores.reference import ReferenceStore
@@ -117,6 +118,12 @@ def test_nothing_that_is_written_or_asked_is_ever_a_statement(neo4j_url: str) ->
                 assert await store.cached(SCOPE, text, {name: item.item.content_hash}) == {name: b"made"}
                 found = (Returned(1, name, 0.5),)
                 await store.log(SCOPE, Retrieval(id=text, at=WHEN, query=text, profile=text, took_ms=1.0, found=found), max_entries=99)
+                for where in ({text: text}, {"kind": text}, {"entities": text}):
+                    chosen = parse(where if text not in ("AND", "OR", "NOT") else {f"metadata.{text}": text})
+                    assert await store.newest(SCOPE, k=9, where=chosen) == [name], where
+                assert await store.use(SCOPE, [name], at=WHEN, retrieval=text) == [name]
+                await store.set_note(SCOPE, text, {text: text})
+                assert await store.note(SCOPE, text) == {text: text}
                 for query in (Term(text), Phrase(text), Prefix(text), Boolean(must=(Term("word"),), must_not=(Phrase(text),))):
                     await store.search_text(SCOPE, query, k=5)
                 for mode in ("web", "plain", "phrase"):
@@ -315,12 +322,15 @@ def test_who_waits_too_long_for_another_writer_is_told_and_what_may_be_lost_does
             await held.wait()
             with pytest.raises(StoreBusy, match=r"another writer.*0\.3 s.*lock_timeout_s"):
                 await write(second, plain("b", "text"))
-            await second.log(SCOPE, Retrieval(id="r", at=WHEN, query="q", profile="documents", took_ms=1.0), max_entries=9)
+            search = Retrieval(id="r", at=WHEN, query="q", profile="documents", took_ms=1.0)
+            assert not await second.log(SCOPE, search, max_entries=9)
             assert ids(await second.search_text(SCOPE, Term("text"), k=5)) == ["a"]
             done.set()
             await holding
             assert (await write(second, plain("b", "text"))).added == ("b",)
             assert [each async for each in second.retrievals(SCOPE)] == []
+            assert await second.log(SCOPE, search, max_entries=9)
+            assert [each async for each in second.retrievals(SCOPE)] == [search]
 
     run(work)
 
@@ -486,11 +496,123 @@ def test_the_entry_that_was_used_last_is_found_by_an_index(neo4j_url: str) -> No
     assert not {"Top", "Sort", "EagerAggregation"} & set(steps)
 
 
+def _rows(part: Any) -> list[int]:
+    """How many rows each step of a plan gave."""
+    return [part["rows"], *(rows for child in part.get("children", ()) for rows in _rows(child))]
+
+
+LISTED: dict[str, dict[str, Any]] = {
+    "all": {},
+    "a time": {"created_at": {"gte": (WHEN + timedelta(hours=5)).isoformat(), "lt": (WHEN + timedelta(hours=40)).isoformat()}},
+    "kinds and states": {"kind": ["semantic", "episodic", "nothing"], "status": {"nin": ["superseded", "archived"]}},
+    "a status": {"status": "superseded"},
+    "an entity that all have": {"entities": "all", "kind": ["semantic", "episodic"]},
+    "an entity that few have": {"entities": ["few", "nobody"]},
+    "a rare kind of an entity that all have": {"entities": "all", "kind": "summary"},
+    "a fact": {"subject": "s7", "predicate": "likes", "kind": "semantic"},
+}
+
+
+def test_the_newest_are_the_first_of_an_index_and_the_others_are_not_read(neo4j_url: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(narrowing, "FEW", 20)
+    entries = [
+        plain(
+            f"{at:03}",
+            "text",
+            created_at=WHEN + timedelta(hours=at % 60),
+            kind="summary" if at % 100 == 3 else "semantic" if at % 2 else "episodic",
+            status="superseded" if at % 9 == 0 else "approved",
+            entities=("all", "few") if at % 99 == 5 else ("all",),
+            metadata={"subject": f"s{at % 50}", "predicate": "likes" if at % 3 else "is"},
+        )
+        for at in range(300)
+    ]
+    asked: list[tuple[str, dict[str, Any]]] = []
+    read = Server.read
+
+    async def noted(self: Server, statement: str, **values: Any) -> Any:
+        asked.append((statement, values))
+        return await read(self, statement, **values)
+
+    async def work() -> None:
+        reference = ReferenceStore()
+        async with opened(neo4j_url) as store:
+            for one in (store, reference):
+                await write(one, *entries)
+            monkeypatch.setattr(Server, "read", noted)
+            with GraphDatabase.driver(neo4j_url) as driver:
+                for what, where in LISTED.items():
+                    asked.clear()
+                    chosen = parse(where)
+                    assert await store.newest(SCOPE, k=4, where=chosen) == await reference.newest(SCOPE, k=4, where=chosen), what
+                    for statement, values in asked:
+                        assert max(_rows(driver.execute_query(f"PROFILE {statement}", values).summary.profile)) <= 40, what
+
+    run(work)
+
+
+def test_a_rare_kind_is_compared_one_by_one_in_a_scope_of_many_vectors(neo4j_url: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """By every list that is short the same is found as where each item is looked at."""
+
+    async def work() -> None:
+        reference = ReferenceStore()
+        async with opened(neo4j_url, options=Neo4jSettings(pool_size=4, exact_below=10)) as store:
+            entries = [
+                entry(
+                    f"{at:03}",
+                    f"text {at}",
+                    created_at=WHEN + timedelta(hours=at),
+                    kind="procedural" if at % 40 == 0 else "episodic",
+                    entities=("all", f"e{at % 20}"),
+                    metadata={"subject": f"s{at % 20}"},
+                )
+                for at in range(120)
+            ]
+            for one in (store, reference):
+                await write(one, *entries)
+            monkeypatch.setattr(narrowing, "FEW", 20)
+            wanted: list[dict[str, Any]] = [
+                {"kind": "procedural"},
+                {"entities": ["e3", "all"], "kind": ["procedural", "nothing"]},
+                {"entities": ["e3", "e4"]},
+                {"subject": "s3", "created_at": {"lt": (WHEN + timedelta(hours=50)).isoformat()}},
+                {"created_at": {"gte": (WHEN + timedelta(hours=110)).isoformat()}},
+                {"entities": "all"},
+            ]
+            for where in wanted:
+                for of in ("chunks", "items"):
+                    found, expected = [
+                        await one.search_vectors(SCOPE, direction("q"), k=5, where=parse(where), of=of) for one in (store, reference)
+                    ]
+                    assert ids(found) == ids(expected), (where, of)
+
+    run(work)
+
+
+def test_a_store_of_version_one_is_listed_when_it_is_opened(neo4j_url: str) -> None:
+    async def work() -> None:
+        entries = [plain(f"{at:04}", "text", entities=("e",), metadata={"subject": f"s{at}"}) for at in range(600)]
+        async with opened(neo4j_url) as store:
+            await write(store, *entries)
+            await store._db.execute("MATCH (v:Value) DETACH DELETE v")
+            await store._db.execute("MATCH (i:Item) REMOVE i.age, i.among, i.among_status, i.among_kind")
+            await store._db.execute("MATCH (s:Store) SET s.version = 1")
+            assert await store.newest(SCOPE, k=3) == []
+        async with opened(neo4j_url) as store:
+            assert await store.newest(SCOPE, k=999) == [each.item.id for each in entries]
+            assert await store.newest(SCOPE, k=9, where=parse({"subject": "s555", "entities": "e"})) == ["0555"]
+            assert await store._db.read("MATCH (s:Store) RETURN s.version") == [[VERSION]]
+            assert await store._db.read("MATCH (v:Value) RETURN count(v)") == [[1_200]]
+
+    run(work)
+
+
 DAMAGE = {
     "words": "MATCH (t:Term) WITH t LIMIT 2 SET t.windows = t.windows + 5",
     "sums": "MATCH (s:Scope) SET s.length = s.length + 1",
     "windows": "MATCH (:Item {id: 'a'})-[:HAS_WINDOW]->(w) DETACH DELETE w",
     "strays": "CREATE (:Chunk {of: 'x', id: 'nobody', ordinal: 0}), (:Window {words: ' @x y ', length: 1}), (:Node {key: 'k'})",
+    "lists": "CREATE (:Value {among: 'x', age: 0, key: 'k'})",
     "vectors": "MATCH (:Item {id: 'b'})-[:HAS_PASSAGES]->(p) SET p.space = 'gone'",
     "index": "DROP INDEX recollect_chunk_of",
     "edition": "MATCH (s:Store) SET s.edition = 'of old'",
@@ -601,6 +723,10 @@ def test_an_id_too_long_for_an_index_is_refused(neo4j_url: str) -> None:
                 await write(store, plain("a", "text"), edges=[Edge("a", "X", "é" * 5_000)])
             assert await scanned(store) == []
             assert await store.get(SCOPE, ["x" * 9_000, "\ud800"]) == []
+            longest = "x" * (MAX_KEY_BYTES - len(key_of(SCOPE, "")))
+            await write(store, plain(longest, "text", kind="k" * 9_000, entities=("e" * 9_000,), metadata={"n" * 9_000: "v" * 9_000}))
+            for where in ({}, {"kind": "k" * 9_000}, {"entities": "e" * 9_000}, {"n" * 9_000: "v" * 9_000}):
+                assert await store.newest(SCOPE, k=2, where=parse(where)) == [longest]
 
     run(work)
 

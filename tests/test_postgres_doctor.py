@@ -29,7 +29,7 @@ def url(postgres: Postgres) -> Iterator[str]:
             for scope in (SCOPE, OTHER, "odd\0scope\1"):
                 await write(
                     store,
-                    entry("a", "shared first", direction("a"), direction("b"), scope=scope, metadata={"year": 2024}),
+                    entry("a", "shared first", direction("a"), direction("b"), scope=scope, metadata={"year": 2024}, entities=("x", "y")),
                     entry("b\0", "nul \0 and one \1 and both \1\0\0\1 shared second\0", direction("c"), scope=scope),
                     replace(plain("c", f"shared {words}", scope=scope), outline=outlined("c", "run", "stop\0").outline),
                     edges=[Edge("a", "LINKS", "b\0")],
@@ -75,6 +75,8 @@ def test_a_sound_store_is_told_so(url: str) -> None:
         ("UPDATE retrieved SET item_id = 'gone'", "rows", "3 retrieved without an item"),
         ("UPDATE symbols SET item_id = 'gone' WHERE ordinal = 0", "rows", "3 symbols without an item"),
         ("UPDATE outlines SET item_id = 'gone'", "rows", "3 outlines without an item"),
+        ("UPDATE mentions SET item_id = 'gone'", "rows", "6 mentions without an item"),
+        ("DELETE FROM mentions", "entities", "3 items are not found by their entities"),
         ("DELETE FROM symbols WHERE ordinal = 1", "symbols", "3 items have other symbols than follow from their outlines"),
         ("DELETE FROM symbols", "symbols", "3 items have other symbols than follow from their outlines"),
         ("UPDATE chunk_cache SET content_hash = 'other'", "rows", "3 chunk_cache without an item"),

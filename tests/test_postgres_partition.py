@@ -25,8 +25,8 @@ from recollect.textquery import Phrase, Prefix, Term
 
 Run = Callable[..., tuple[int, str, str]]
 SCOPES = [f"tenant-{number}" for number in range(9)]
-TABLES = ["chunk_cache", "chunks", "edges", "entities", "entity_names", "fields", "item_vectors", "items", "outlines"]
-TABLES += ["retrievals", "retrieved", "scopes", "symbols", "terms", "windows", "words"]
+TABLES = ["chunk_cache", "chunks", "edges", "entities", "entity_names", "fields", "item_vectors", "items", "mentions", "notes"]
+TABLES += ["outlines", "retrievals", "retrieved", "scopes", "symbols", "terms", "windows", "words"]
 OPTIONS = PostgresSettings(pool_size=2, exact_below=0)
 
 
@@ -43,6 +43,7 @@ async def filled(store: Store) -> None:
     """Something in every table, of several scopes."""
     for scope in SCOPES:
         long = " ".join(f"word{at}" for at in range(250))
+        await store.set_note(scope, "weights", {"of": scope})
         await write(
             store,
             entry("a", f"shared first {scope}", scope=scope, metadata={"mark": scope}, entities=("x:1",)),
@@ -74,6 +75,8 @@ async def answers(store: Store) -> list[Any]:
             await store.search_vectors(scope, direction("b"), k=3, where=parse({"mark": scope})),
             await store.search_vectors(scope, direction("b"), k=3, of="items"),
             await store.facets(scope, ["mark", "kind", "entities"]),
+            await store.notes(scope),
+            [await store.newest(scope, k=3, where=parse(where)) for where in (None, {"kind": "document"}, {"entities": "x:1"})],
             await store.fields(scope),
             await store.walk(scope, ["a"], hops=3, fan_out=9),
             await store.symbols(scope, ["run"], limit=9),

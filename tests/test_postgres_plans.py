@@ -21,6 +21,7 @@ from recollect.naming import near_keys
 from recollect.settings import PostgresSettings
 from recollect.stores.postgres import passing
 from recollect.stores.postgres.store import PostgresStore
+from recollect.stores.sql import few
 from recollect.testing.cases import SCOPE, SPACE, direction, entry, outlined
 from recollect.textquery import Boolean, Prefix, Term
 
@@ -80,7 +81,7 @@ def _entry(number: int, scope: str) -> Entry:
         source_ref=f"src/d{number % 100:02}/f{number}.py",
         importance=0.9 if number % 100 == 0 else 0.5,
         created_at=WHEN + timedelta(hours=number),
-        entities=(f"customer:{number % 500}",),
+        entities=(f"customer:{number % 500}", "company:all"),
         metadata={
             "owner": f"owner {number % 300}",
             "year": 1_000 + number % 300,
@@ -197,6 +198,10 @@ def _listed(where: dict[str, Any]) -> Question:
     return lambda store: store.search_vectors(SCOPE, direction("q"), k=3, where=parse(where))
 
 
+def _newest(where: dict[str, Any]) -> Question:
+    return lambda store: store.newest(SCOPE, k=3, where=parse(where))
+
+
 async def _all(found: Any) -> list[Any]:
     return [each async for each in found]
 
@@ -221,8 +226,21 @@ LOOK_UPS: dict[str, tuple[Question, set[str]]] = {
     "a time range": (_listed({"created_at": {"gte": "2024-01-03", "lt": "2024-01-05"}}), {"items_by_time"}),
     "importance": (_listed({"importance": {"gte": 0.8}}), {"items_by_importance"}),
     "a kind": (_listed({"kind": "rare"}), {"items_by_kind"}),
-    "an entity": (_listed({"entities": "customer:77"}), {"items_by_entity"}),
-    "one of some entities": (_listed({"entities": ["customer:77", "customer:78"]}), {"items_by_entity"}),
+    "an entity": (_listed({"entities": "customer:77"}), {"mentions_by_time"}),
+    "one of some entities": (_listed({"entities": ["customer:77", "customer:78"]}), {"mentions_by_time"}),
+    "the newest": (lambda store: store.newest(SCOPE, k=3), {"items_by_time"}),
+    "the newest of a time": (_newest({"created_at": {"lt": "2024-01-20"}}), {"items_by_time"}),
+    "the newest of some kinds": (_newest({"kind": ["document", "rare"], "status": {"ne": "archived"}}), {"items_by_kind"}),
+    "the newest of an entity": (_newest({"kind": "document", "entities": "company:all"}), {"mentions_by_time", "items_pkey"}),
+    "the newest of an entity and a time": (
+        _newest({"created_at": {"lt": "2024-01-20"}, "entities": ["company:all", "customer:7"]}),
+        {"mentions_by_time", "items_pkey"},
+    ),
+    "the newest of an entity that is rare": (
+        _newest({"kind": ["document", "rare"], "entities": ["customer:7", "customer:8"]}),
+        {"mentions_by_time", "items_pkey"},
+    ),
+    "the newest with a metadata text": (_newest({"kind": "document", "owner": "owner 7"}), {"fields_by_value", "items_pkey"}),
     "a path": (_listed({"path": "src/d07/f7.py"}), {"items_by_source"}),
     "a path by its beginning": (_listed({"path": {"prefix": "src/d07/"}}), {"items_by_source"}),
     "a path by a glob": (_listed({"path": {"glob": "src/d07/**/f*7.py"}}), {"items_by_source"}),
@@ -269,6 +287,10 @@ LOOK_UPS: dict[str, tuple[Question, set[str]]] = {
     ),
     "the nearest vectors": (lambda store: store.search_vectors(SCOPE, direction("q"), k=3), {f"chunks_near_{SPACE.id}"}),
     "the nearest vectors within a broad filter": (_listed({"secret": True}), {f"chunks_near_{SPACE.id}", "items_pkey", "fields_pkey"}),
+    "the nearest vectors within a broad filter of kinds": (
+        _listed({"kind": ["document", "rare"], "status": {"nin": ["superseded", "archived"]}}),
+        {f"chunks_near_{SPACE.id}", "items_pkey", "items_by_kind"},
+    ),
     "the nearest whole items": (
         lambda store: store.search_vectors(SCOPE, direction("q"), k=3, of="items"),
         {f"item_vectors_near_{SPACE.id}"},
@@ -296,6 +318,8 @@ def _looked_up(nodes: list[dict[str, Any]], indexes: set[str]) -> None:
 def test_a_look_up_uses_its_index(filled: Filled, role: str, look_up: str, monkeypatch: pytest.MonkeyPatch) -> None:
     if "broad" in look_up:
         monkeypatch.setattr(passing, "LISTED", 100)
+    if "broad" in look_up or look_up.startswith("the newest"):
+        monkeypatch.setattr(few, "FEW", 100)
     question, indexes = LOOK_UPS[look_up]
     nodes = asyncio.run(_asked(getattr(filled, role), question))
     _looked_up(nodes, indexes)

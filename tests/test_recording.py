@@ -5,12 +5,14 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import Sequence
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from recollect import recording
 from recollect.errors import DeadlineExceeded, InvalidInput, StoreError
 from recollect.library import Library
 from recollect.model import Item, Retrieval
@@ -20,6 +22,8 @@ from recollect.stores.reference import ReferenceStore
 
 AT = datetime(2024, 5, 17, 12, 30, tzinfo=UTC)
 TEXTS = {"a": "Backups are encrypted at night.", "b": "The launch is on Friday.", "c": "Backups are restored in hours."}
+
+SEARCH = Retrieval(id="s", at=AT, query="backups", profile="documents", took_ms=1.0)
 
 
 def opened(place: Path | None = None, *, on: bool = True, store: ReferenceStore | None = None, **log: Any) -> Library:
@@ -131,9 +135,9 @@ class Slow(ReferenceStore):
         super().__init__()
         self.may = asyncio.Event()
 
-    async def log(self, scope: str, retrieval: Retrieval, *, max_entries: int) -> None:
+    async def log(self, scope: str, retrieval: Retrieval, *, max_entries: int) -> bool:
         await self.may.wait()
-        await super().log(scope, retrieval, max_entries=max_entries)
+        return await super().log(scope, retrieval, max_entries=max_entries)
 
 
 def test_no_answer_waits_for_the_log_and_closing_does() -> None:
@@ -155,7 +159,7 @@ def test_no_answer_waits_for_the_log_and_closing_does() -> None:
 
 
 class Failing(ReferenceStore):
-    async def log(self, scope: str, retrieval: Retrieval, *, max_entries: int) -> None:
+    async def log(self, scope: str, retrieval: Retrieval, *, max_entries: int) -> bool:
         raise StoreError(f"cannot log {retrieval.query!r}")
 
 
@@ -168,6 +172,53 @@ def test_a_log_that_fails_is_told_and_spoils_no_answer(caplog: pytest.LogCapture
     with caplog.at_level(logging.WARNING, "recollect"):
         asyncio.run(run())
     assert [record.getMessage() for record in caplog.records] == ["a search was not logged: cannot log 'backups'"]
+
+
+class Busy(ReferenceStore):
+    """Is being written by another while it is asked the first so many times to log something."""
+
+    def __init__(self, times: int) -> None:
+        super().__init__()
+        self.times = times
+
+    async def log(self, scope: str, retrieval: Retrieval, *, max_entries: int) -> bool:
+        if self.times:
+            self.times -= 1
+            return False
+        return await super().log(scope, retrieval, max_entries=max_entries)
+
+
+def test_what_finds_the_store_busy_is_logged_later(monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture) -> None:
+    monkeypatch.setattr(recording, "PAUSE_S", 0)
+
+    async def run() -> None:
+        async with opened(store=Busy(recording.ATTEMPTS)) as library:
+            await fill(library)
+            for at in range(3):
+                await library.search(f"backups {at}")
+        assert [each.query for each in await logged(library)] == ["backups 2", "backups 1", "backups 0"]
+
+    with caplog.at_level(logging.WARNING, "recollect"):
+        asyncio.run(asyncio.wait_for(run(), 20))
+    assert not caplog.records
+
+
+def test_a_store_that_stays_busy_is_not_waited_for_without_end(monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture) -> None:
+    """Whoever closes waits once, not once for each search that is not logged."""
+    monkeypatch.setattr(recording, "PAUSE_S", 0)
+    store = Busy(10**9)
+
+    async def run() -> None:
+        async with opened(store=store) as library:
+            await fill(library)
+            for at in range(3):
+                library._recorder.record(library.scope, replace(SEARCH, id=str(at)))  # type: ignore[union-attr]
+
+    with caplog.at_level(logging.WARNING, "recollect"):
+        asyncio.run(asyncio.wait_for(run(), 20))
+    assert 10**9 - store.times == recording.ATTEMPTS + 3
+    told = "a search was not logged: the store was being written all the while"
+    assert [record.getMessage() for record in caplog.records] == [told] * 3
 
 
 def test_a_search_that_has_no_answer_is_not_logged(tmp_path: Path) -> None:

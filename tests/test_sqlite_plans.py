@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import pytest
-from sqlalchemy import Executable, Select, create_engine, event, select
+from sqlalchemy import Connection, Executable, Select, create_engine, event, select
 
 from recollect.filters import parse
+from recollect.stores.sql import few
 from recollect.stores.sql.cache import _FOUND
 from recollect.stores.sql.entities import ENTITIES_BY_ID, IDS_BY_KEY
 from recollect.stores.sql.linking import CUT_ONE, CUT_WITHIN
+from recollect.stores.sql.newest import newest
 from recollect.stores.sql.passages import PASSAGES_BY_ITEM
-from recollect.stores.sql.rows import HEADS_BY_ID, ITEMS_BY_ID
+from recollect.stores.sql.rows import HEADS_BY_ID, ITEMS_BY_ID, page_of
 from recollect.stores.sql.schema import EdgeRow, ItemRow, OutlineRow, Table
 from recollect.stores.sql.symbols import SYMBOLS_BY_A_KEY, SYMBOLS_BY_KEY, SYMBOLS_BY_NODE
 from recollect.stores.sql.where import holds
@@ -59,6 +62,7 @@ LOOK_UPS: dict[str, tuple[Executable, str]] = {
     "the metadata of an item at hand": (_checked({"owner": "a"}), "sqlite_autoindex_fields_1 (scope=? AND item_id=?)"),
     "what an item at hand must not have": (_checked({"NOT": {"owner": "a"}}), "sqlite_autoindex_fields_1 (scope=? AND item_id=?)"),
     "a kind": (_listed({"kind": ["a", "b"]}), "items_by_kind (scope=? AND kind=?)"),
+    "an entity": (_listed({"entities": "e"}), "mentions_by_time (scope=? AND entity=?)"),
 }
 
 
@@ -83,6 +87,77 @@ def _plan(statement: Executable) -> str:
 
 def test_the_first_symbols_of_a_common_name_are_read_in_order_and_no_more() -> None:
     assert "TEMP B-TREE" not in _plan(SYMBOLS_BY_A_KEY)
+
+
+CURRENT = {"kind": ["a", "b"], "status": {"nin": ["superseded", "archived"]}}
+NEWEST: dict[str, tuple[dict[str, Any], set[str]]] = {
+    "of all": ({}, {"items USING INDEX items_by_time (scope=?)"}),
+    "of a time": (
+        {"created_at": {"gte": 2023, "lt": 2024}},
+        {"items USING INDEX items_by_time (scope=? AND created_at>? AND created_at<?)"},
+    ),
+    "of kinds": (CURRENT, {"items USING INDEX items_by_kind (scope=? AND kind=?)"}),
+    "of kinds in a time": (
+        {**CURRENT, "created_at": {"gte": 2023}},
+        {"items USING INDEX items_by_kind (scope=? AND kind=? AND created_at>?)"},
+    ),
+    "of entities": (
+        {**CURRENT, "entities": ["e", "f"]},
+        {
+            "mentions USING INDEX mentions_by_time (scope=? AND entity=?)",
+            "items USING INDEX sqlite_autoindex_items_1 (scope=? AND id=?)",
+            "items USING INDEX items_by_kind (scope=? AND kind=?)",  # Whether these are few is asked before.
+        },
+    ),
+}
+
+
+def _plans(work: Callable[[Connection], object]) -> list[str]:
+    """How everything is read that is asked for."""
+    engine = create_engine("sqlite://")
+    Table.metadata.create_all(engine)
+    asked: list[str] = []
+    with engine.connect() as connection:
+        connection.connection.dbapi_connection.set_trace_callback(asked.append)  # type: ignore[union-attr]
+        work(connection)
+        connection.connection.dbapi_connection.set_trace_callback(None)  # type: ignore[union-attr]
+        plans = [row[-1] for told in asked if "SELECT" in told for row in connection.exec_driver_sql(f"EXPLAIN QUERY PLAN {told}")]
+    engine.dispose()
+    return plans
+
+
+BY_ID = "SEARCH items USING INDEX sqlite_autoindex_items_1 (scope=? AND id=?)"
+
+
+@pytest.mark.parametrize("columns", [(ItemRow.id,), (ItemRow.seq,), (ItemRow.created_at, ItemRow.id)], ids=str)
+@pytest.mark.parametrize("where", [{}, {"kind": "a"}, {"owner": "a"}, {"created_at": {"gte": 2023}}, CURRENT], ids=str)
+def test_items_that_may_pass_are_looked_up_by_id(where: dict[str, Any], columns: tuple[Any, ...]) -> None:
+    """SQLite would read an index that has all columns that are asked for, from its beginning to its end."""
+    plans = _plans(lambda connection: few.passing(connection, "s", ["a", "b"], few.without(parse(where), None), *columns))
+    assert [plan for plan in plans if " items " in plan] == [BY_ID]
+
+
+def test_a_page_of_items_is_looked_up_by_id() -> None:
+    plans = _plans(lambda connection: page_of(connection, "s", ["a", "b"]))
+    assert [plan for plan in plans if " items " in plan] == [BY_ID]
+
+
+def test_a_scan_looks_at_what_one_condition_leaves() -> None:
+    facts = parse({"kind": "semantic", "subject": ["a", "b"], "predicate": ["is", "likes"]})
+    plans = _plans(lambda connection: few.few(connection, "s", facts, ItemRow.id, most=few.SCANNED))
+    assert plans == ["SEARCH fields USING COVERING INDEX fields_by_value (scope=? AND name=? AND type=? AND text=?)"]
+
+
+@pytest.mark.parametrize("what", NEWEST)
+def test_the_newest_are_read_in_the_order_of_an_index_and_no_more(what: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where none of the conditions leaves few."""
+    where, expected = NEWEST[what]
+    monkeypatch.setattr(few, "FEW", -1)
+    plans = _plans(lambda connection: newest(connection, "s", 9, parse(where)))
+    read = {plan.removeprefix("SEARCH ").replace("COVERING ", "") for plan in plans if plan.startswith("SEARCH ")}
+    assert read
+    assert read <= expected
+    assert not {"SCAN items", "SCAN mentions"} & {plan.partition(" USING")[0] for plan in plans}
 
 
 def test_edges_of_what_was_in_an_item_are_looked_up() -> None:

@@ -9,6 +9,7 @@ import shutil
 import signal
 import sqlite3
 from contextlib import closing
+from datetime import timedelta
 from multiprocessing.connection import Connection
 from pathlib import Path
 from typing import Any
@@ -16,11 +17,12 @@ from typing import Any
 import pytest
 
 from recollect.errors import StoreTooNew
+from recollect.filters import parse
 from recollect.model import Edge, Entity, Retrieval, Returned
 from recollect.stores.sql.schema import VERSION
 from recollect.stores.sqlite import migrations
 from recollect.stores.sqlite.store import SqliteStore
-from recollect.testing.cases import SCOPE, WHEN, direction, entry, outlined, shown, write
+from recollect.testing.cases import SCOPE, WHEN, direction, entry, outlined, scanned, shown, write
 from recollect.textquery import Term
 from test_bad_input import run_where_nothing_may_be_written
 
@@ -100,9 +102,37 @@ CREATE INDEX symbols_by_key ON symbols (scope, key, item_id, start_idx, ordinal)
 CREATE INDEX symbols_by_node ON symbols (scope, node);
 """
 )
-SCHEMAS = {1: VERSION_1, 2: VERSION_2, 3: VERSION_3, 4: VERSION_4}
+VERSION_5 = (
+    VERSION_4
+    + """
+CREATE TABLE entities (scope VARCHAR NOT NULL, id VARCHAR NOT NULL, type VARCHAR NOT NULL, name TEXT NOT NULL,
+    aliases JSON NOT NULL, PRIMARY KEY (scope, id));
+CREATE TABLE entity_names (scope VARCHAR NOT NULL, "key" VARCHAR NOT NULL, entity_id VARCHAR NOT NULL,
+    PRIMARY KEY (scope, "key", entity_id));
+CREATE INDEX entity_names_by_entity ON entity_names (scope, entity_id);
+DROP TABLE scopes;
+CREATE TABLE scopes (scope VARCHAR NOT NULL, change BIGINT NOT NULL, cache_hits BIGINT DEFAULT 0 NOT NULL,
+    cache_misses BIGINT DEFAULT 0 NOT NULL, state VARCHAR DEFAULT '' NOT NULL, PRIMARY KEY (scope));
+DROP INDEX edges_by_target;
+DROP INDEX edges_by_origin;
+CREATE INDEX edges_from ON edges (scope, source, weight DESC, type, target, origin);
+CREATE INDEX edges_to ON edges (scope, target, weight DESC, type, source, origin);
+CREATE INDEX edges_by_origin ON edges (scope, origin, source, type, target);
+CREATE INDEX edges_to_superseded ON edges (scope, target, source) WHERE type = 'SUPERSEDES';
+"""
+)
+SCHEMAS = {1: VERSION_1, 2: VERSION_2, 3: VERSION_3, 4: VERSION_4, 5: VERSION_5}
 ENTRIES = [
-    entry(f"i{at}", f"shared words {at}", direction(f"{at}"), direction(f"{at}x"), metadata={"n": at}, source_ref=f"docs/{at}.md")
+    entry(
+        f"i{at}",
+        f"shared words {at}",
+        direction(f"{at}"),
+        direction(f"{at}x"),
+        metadata={"n": at},
+        source_ref=f"docs/{at}.md",
+        entities=("person:ada", f"person:{at}" * 50)[: at % 3],
+        created_at=WHEN + timedelta(days=at % 4),
+    )
     for at in range(8)
 ]
 
@@ -122,6 +152,8 @@ async def answers(store: SqliteStore) -> list[Any]:
         await store.search_text(SCOPE, Term("shared 3"), k=9),
         await store.search_vectors(SCOPE, direction("q"), k=9),
         await store.walk(SCOPE, ["i0"], hops=2, fan_out=9),
+        [await store.newest(SCOPE, k=3, where=parse(where)) for where in (None, {"kind": "document"}, {"entities": "person:ada"})],
+        await store.search_text(SCOPE, Term("shared"), k=9, where=parse({"entities": ["person:ada", "person:bob"]})),
         (status.items, status.chunks, status.pending, status.space),
         [finding.ok for finding in await store.doctor(repair=False)],
     ]
@@ -190,6 +222,12 @@ def test_an_older_store_is_brought_up_to_date_and_answers_as_before(old: tuple[P
         await store.log(SCOPE, SEARCH, max_entries=9)
         assert [found async for found in store.retrievals(SCOPE)] == [SEARCH]
         assert (await write(store, ENTRIES[0])).unchanged == ("i0",)
+        long = parse({"entities": "person:5" * 50})
+        assert await store.newest(SCOPE, k=9, where=long) == await scanned(store, long) == ["i5"]
+        await store.set_note(SCOPE, "weights", {"n": 1})
+        assert await store.note(SCOPE, "weights") == {"n": 1}
+        assert await store.use(SCOPE, ["i0"], at=WHEN, retrieval="s") == ["i0"]
+        assert await store.clear_log(SCOPE) == 1
         found = await store.symbols(SCOPE, ["0md", "2md", "7md"], limit=9)
         assert [(symbol.kind, symbol.node, symbol.end) for symbol in found] == [("file", "i0", 14), ("file", "i7", 14)]
         await write(store, outlined("new", "run"), edges=[Edge("new", "DEFINES", "new#run", origin="new")])
@@ -278,7 +316,7 @@ async def read():
     contents = {"i0": ENTRIES[0].item.content_hash}
     await store.cache(SCOPE, "recipe", {"i0": (contents["i0"], b"made")}, at=WHEN)
     assert await store.cached(SCOPE, "recipe", contents) == {}
-    await store.log(SCOPE, SEARCH, max_entries=9)
+    assert await store.log(SCOPE, SEARCH, max_entries=9)
     assert [found async for found in store.retrievals(SCOPE)] == []
     symbols = [] if (await store.status(SCOPE)).version < 4 else ["i0"]
     assert [symbol.node for symbol in await store.symbols(SCOPE, ["0md"], limit=9)] == symbols
@@ -287,11 +325,14 @@ async def read():
     assert await store.links(SCOPE, ["i1"], fan_out=1) == {"i1": (Edge("i0", "LINKS", "i1"),)}
     assert [entity async for entity in store.entities(SCOPE)] == await store.entities_named(SCOPE, ["=ada"], limit=9) == []
     assert await store.change(SCOPE) != await store.change("nobody")
-    try:
-        await store.clear_cache(SCOPE)
-        raise AssertionError("cleared")
-    except StoreReadOnly:
-        pass
+    assert await store.note(SCOPE, "weights") is None
+    assert await store.notes(SCOPE) == {}
+    for change in (store.clear_cache(SCOPE), store.clear_log(SCOPE), store.set_note(SCOPE, "n", {}), store.use(SCOPE, ["i0"], at=WHEN)):
+        try:
+            await change
+            raise AssertionError("changed")
+        except StoreReadOnly:
+            pass
     status = await store.status(SCOPE)
     print(repr(await answers(store)), status.version, status.cache)
     await store.close()

@@ -5,10 +5,10 @@ Nothing is embedded. A copy that was interrupted goes on where it ended, because
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Callable, Sequence
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from time import monotonic
-from typing import Literal
+from typing import Any, Literal
 
 from .errors import InvalidInput, ModelMismatch, NotFound, StoreError
 from .ingest import Progress
@@ -61,7 +61,7 @@ async def copy(
     source: Store, target: Store, *, scopes: Sequence[str] | None = None, mirror: bool = False, report: Report | None = None
 ) -> CopyReport:
     """Copy every scope of the source, or those named: items with their outlines, passages with their vectors and words, entities,
-    edges; no cache and no log.
+    edges, notes; no cache and no log.
 
     A scope of the target that has what the source has not is refused before anything is written, or with `mirror` it is
     removed there. Fails where the two are not the same afterwards."""
@@ -125,7 +125,7 @@ async def _common_space(source: Store, target: Store, scopes: Sequence[str]) -> 
 
 async def _holds_something(store: Store, scope: str) -> bool:
     status = await store.status(scope)
-    return bool(status.items or status.entities or status.edges)
+    return bool(status.items or status.entities or status.edges or await store.notes(scope))
 
 
 @dataclass(slots=True)
@@ -214,10 +214,16 @@ class _ScopeCopy:
                 # What an item says goes when it is asked anew. What somebody gave is no item's to change.
                 is_extra = twin is not None and not twin.origin and (edge is None or edge.origin)
                 found.extra = found.extra or (f"the edge {key!r}" if is_extra else "")
+        for name, note, other_note in await self._notes():
+            if note is not None:
+                found.source.add_note(name, note)
+            if note != other_note:
+                found.difference = found.difference or f"the note {name!r}"
+                found.extra = found.extra or (f"the note {name!r}" if note is None else "")
         return found
 
     async def transfer(self, progress: CopyProgress) -> _Transferred:
-        """Write what differs: items, entities, and then edges."""
+        """Write what differs: items, entities, then edges, and notes."""
         done = _Transferred()
         await self._transfer_items(progress, done)
         await self._transfer_entities(done.source)
@@ -225,6 +231,7 @@ class _ScopeCopy:
             await self._transfer_items(CopyProgress(stage="copied"), _Transferred())
             await self._transfer_entities(Tally())
         await self._transfer_edges(done.source)
+        await self._transfer_notes(done.source)
         return done
 
     async def _transfer_items(self, progress: CopyProgress, done: _Transferred) -> None:
@@ -308,6 +315,17 @@ class _ScopeCopy:
                 pending = []
         if pending:
             await self.target.write(self.scope, Batch(edges=pending))
+
+    async def _transfer_notes(self, tally: Tally) -> None:
+        for name, note, other in await self._notes():
+            if note is not None:
+                tally.add_note(name, note)
+            if note != other and (note is not None or self.mirror):
+                await self.target.set_note(self.scope, name, note)
+
+    async def _notes(self) -> list[tuple[str, Mapping[str, Any] | None, Mapping[str, Any] | None]]:
+        ours, theirs = await self.source.notes(self.scope), await self.target.notes(self.scope)
+        return [(name, ours.get(name), theirs.get(name)) for name in sorted({*ours, *theirs})]
 
     def _items(self, progress: CopyProgress) -> AsyncIterator[tuple[str, Seen | None, Seen | None]]:
         def told(items: int) -> None:

@@ -84,6 +84,9 @@ class Tally:
         self.edges += 1
         self._state.update(_as_json([edge.source, edge.type, edge.target, float(edge.weight), edge.origin]))
 
+    def add_note(self, name: str, value: Mapping[str, Any]) -> None:
+        self._state.update(_as_json([name, value]))
+
 
 async def seen(store: Store, scope: str, space: Space | None, pages: Callable[[int], None]) -> AsyncIterator[Seen]:
     """Every item of a scope with its passages in the space, in order of id. `pages` is told how many items each page had."""

@@ -186,10 +186,8 @@ class Space:
     def require(self, model: str, dim: int) -> None:
         """Refuse vectors of another model."""
         if (self.model, self.dim) != (model, dim):
-            raise ModelMismatch(
-                f"the store was filled by the model {self.model!r} and this is {model!r}: "
-                "set 'embed.model' to that one, or move the store with `recollect index --reembed`"
-            )
+            how = "set 'embed.model' to that one, or move the store with `recollect index --reembed`"
+            raise ModelMismatch(f"the store was filled by the model {self.model!r} and this is {model!r}: {how}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -227,6 +225,8 @@ class Batch:
     """Each takes the place of the entity of its id."""
     forget: Sequence[str] = ()
     """Ids of entities that go, with every edge of theirs."""
+    follows: str | None = None
+    """The state of the scope (`Store.change`) that this follows from: where it has another one by now, nothing is written."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -319,6 +319,7 @@ class Head(NamedTuple):
     metadata: Mapping[str, Any]
     title: str | None = None
     version: str | None = None
+    entities: tuple[str, ...] = ()
 
 
 class NameMatch(NamedTuple):

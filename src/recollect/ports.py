@@ -177,8 +177,9 @@ class Store(Protocol):
     async def write(self, scope: str, batch: Batch, *, space: Space | None = None) -> Written:
         """Apply all of the batch or none of it; when this returns it is durable and can be found.
 
-        An entry replaces the item of its id. Writing the same thing twice changes nothing. Passages belong to
-        `space`, which becomes the store's own if it has none; to fill another one beside it, see `add_passages`."""
+        An entry replaces the item of its id. Writing the same thing twice changes nothing. Passages belong to `space`, which becomes
+        the store's own if it has none; to fill another one beside it, see `add_passages`. `StoreChanged` where the batch follows from a
+        state that the scope is not in any more."""
         ...
 
     async def add_passages(
@@ -259,15 +260,43 @@ class Store(Protocol):
         """Throw away all that the chunk cache has of the scope; how many entries."""
         ...
 
-    async def log(self, scope: str, retrieval: Retrieval, *, max_entries: int) -> None:
+    async def log(self, scope: str, retrieval: Retrieval, *, max_entries: int) -> bool:
         """Keep a search in the scope's log; beyond so many entries the oldest go. One whose id is there changes nothing.
-
         An item that is deleted is gone from every entry; left out is what is gone already, and a search of a scope that holds
-        nothing. Nobody waits for this: where the store may not be written, is full, or is being written just now, nothing is kept."""
+        nothing. Nobody waits for this: nothing is kept where the store may not be written, is full, or is being written just now;
+        False in this last case, to be tried again."""
+        ...
+
+    async def clear_log(self, scope: str, *, profile: str | None = None) -> int:
+        """Throw away the scope's log, or the searches of one profile; how many entries."""
+        ...
+
+    async def use(self, scope: str, ids: Sequence[str], *, at: datetime, retrieval: str | None = None) -> list[str]:
+        """Count one use more of each of these items that there are, and when it was; nothing else of them changes, nor do their passages.
+        With the id of a logged search: only of those that it gave back and that were not used for it before, which its details then
+        name by rank, rising, under `used`; `NotFound` where it is not in the log. Gives the ids that were counted, in order of id.
+        `last_used_at` never goes back. All or nothing, and durable; a use that counts changes the state of the scope."""
+        ...
+
+    async def note(self, scope: str, name: str) -> Mapping[str, Any] | None:
+        """What was noted of a scope under a name; None where nothing was."""
+        ...
+
+    async def notes(self, scope: str) -> dict[str, Mapping[str, Any]]:
+        """All that was noted of a scope, by name, in order of name."""
+        ...
+
+    async def set_note(self, scope: str, name: str, value: Mapping[str, Any] | None) -> None:
+        """Note something small of a scope, as JSON, in place of what was noted under that name; None forgets it. It goes with the scope,
+        is copied with it, and is no item: no search finds it, and a scope with notes alone is none that `scopes` names."""
         ...
 
     def retrievals(self, scope: str, *, since: datetime | None = None) -> AsyncIterator[Retrieval]:
         """The searches that were logged, not before `since`: newest first, of the same time the last id first."""
+        ...
+
+    async def retrieval(self, scope: str, retrieval_id: str) -> Retrieval | None:
+        """The search that was logged under this id; None where there is none."""
         ...
 
     async def known(self, scope: str, source: str, under: str) -> dict[str, Known]:
@@ -280,6 +309,11 @@ class Store(Protocol):
 
     async def search_vectors(self, scope: str, vector: Vector, *, k: int, where: Filter | None = None, of: Vectors = "chunks") -> Ranking:
         """The k items nearest to the vector, by their best passage or by the mean of their passages; scores are `(1 + cosine) / 2`."""
+        ...
+
+    async def newest(self, scope: str, *, k: int, where: Filter | None = None) -> list[str]:
+        """The ids of the k items that were created last, of those that pass the filter, the last first, ties by id. Asked by searches: a
+        filter on times, kinds, status or entities must be fast in a scope of a million items."""
         ...
 
     async def fields(self, scope: str) -> dict[str, frozenset[str]]:

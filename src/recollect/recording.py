@@ -6,7 +6,7 @@ import asyncio
 import logging
 from collections import deque
 from datetime import datetime
-from typing import Any
+from typing import Any, Final
 from uuid import uuid4
 
 from .contracts import CandidateItem, RetrievalBundle
@@ -17,6 +17,10 @@ from .ports import Store
 from .request import RequestContext
 
 log = logging.getLogger(__name__)
+
+PAUSE_S: Final = 0.1
+ATTEMPTS: Final = 50
+"""How long the log waits where the store is being written, and how often until something is written: longer than a batch takes."""
 
 
 class Recorder:
@@ -41,10 +45,17 @@ class Recorder:
         return self._writing
 
     async def _write(self) -> None:
+        patience = ATTEMPTS
         while self._waiting:
             entry = self._waiting.popleft()
             try:
-                await self._store.log(*entry, max_entries=self._max_entries)
+                while not (kept := await self._store.log(*entry, max_entries=self._max_entries)) and patience:
+                    patience -= 1
+                    await asyncio.sleep(PAUSE_S)
+                if kept:
+                    patience = ATTEMPTS
+                else:
+                    log.warning("a search was not logged: the store was being written all the while")
             except RecollectError as error:
                 log.warning("a search was not logged: %s", error)
             except asyncio.CancelledError:

@@ -37,7 +37,8 @@ def folder_at(url: str, *, create: bool) -> Path:
             f"{shown(url)!r} names no store: give a folder, {SCHEME}FOLDER, postgresql://USER:PASSWORD@HOST/DATABASE, or neo4j://..."
         )
     if not create and not (folder / "recollect.db").exists():
-        raise NotFound(f"there is no store in {str(folder)!r}: make one with `recollect index PATH`, or name another with --store")
+        how = "`recollect index PATH` or `recollect remember TEXT`"
+        raise NotFound(f"there is no store in {str(folder)!r}: make one with {how}, or name another with --store")
     return folder
 
 

@@ -152,10 +152,11 @@ async def write(
     relink: Sequence[str] = (),
     entities: Sequence[Entity] = (),
     forget: Sequence[str] = (),
+    follows: str | None = None,
     scope: str = SCOPE,
     space: Space | None = SPACE,
 ) -> Written:
-    return await store.write(scope, Batch(entries, edges, delete, relink, entities, forget), space=space)
+    return await store.write(scope, Batch(entries, edges, delete, relink, entities, forget, follows), space=space)
 
 
 async def scanned(store: Store, where: Filter | None = None, scope: str = SCOPE) -> list[str]:

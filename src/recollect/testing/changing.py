@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Awaitable, Callable
 from typing import Any
 
+import pytest
+
+from ..errors import StoreChanged
 from ..model import MENTIONS, Batch, Edge, Entity, Retrieval, Returned
 from ..ports import Store
 from ..textquery import Term
-from .cases import NEXT_SPACE, OTHER, SCOPE, SPACE, WHEN, direction, entry, law, outlined, passages, plain, write
+from .cases import NEXT_SPACE, OTHER, SCOPE, SPACE, WHEN, OpenStore, direction, entry, law, opened, outlined, passages, plain, write
 
 ADA = Entity("person:ada", "person", "Ada", ("Countess",))
 LINKED = [Edge("a", "LINKS", "b", 0.5), Edge("b", MENTIONS, "person:ada", origin="b")]
@@ -115,3 +119,35 @@ async def test_a_scope_that_is_dropped_is_as_one_that_never_was(store: Store) ->
     assert await store.change(SCOPE) != nothing
     await store.drop(SCOPE)
     assert await store.change(SCOPE) == nothing == await store.change("tenant-never-seen")
+
+
+@law
+async def test_what_follows_from_another_state_is_not_written(open_store: OpenStore) -> None:
+    async with opened(open_store) as store, opened(open_store) as other:
+        nothing = await store.change(SCOPE)
+        await write(store, plain("a", "text"), follows=nothing)
+        with pytest.raises(StoreChanged, match=repr(SCOPE)):
+            await write(other, plain("b", "text"), delete=["a"], entities=[ADA], follows=nothing)
+        assert [each.item.id async for each in other.scan(SCOPE)] == ["a"]
+        assert [each async for each in other.entities(SCOPE)] == []
+        read = await store.change(SCOPE)
+        await other.use(SCOPE, ["a"], at=WHEN)
+        with pytest.raises(StoreChanged):
+            await write(store, plain("a", "text"), follows=read)
+        await write(store, delete=["a"], follows=await store.change(SCOPE))
+        await write(store, plain("a", "text", scope=OTHER), scope=OTHER)
+        with pytest.raises(StoreChanged):
+            await write(store, plain("a", "text"), follows=read)
+        assert [each async for each in other.scan(SCOPE)] == []
+
+
+@law
+async def test_of_those_who_follow_from_one_state_one_writes(open_store: OpenStore) -> None:
+    async with opened(open_store) as one, opened(open_store) as other:
+        await write(one, plain("a", "text"))
+        state = await one.change(SCOPE)
+        told = await asyncio.gather(
+            *(write(store, plain(f"n{at}", "text"), follows=state) for at, store in enumerate((one, other) * 3)), return_exceptions=True
+        )
+        assert sorted(type(each).__name__ for each in told) == [*["StoreChanged"] * 5, "Written"]
+        assert len([each async for each in one.scan(SCOPE)]) == 2

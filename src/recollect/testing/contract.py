@@ -7,10 +7,13 @@ from .filtering import *
 from .isolation import *
 from .listing import *
 from .nearness import *
+from .newest import *
+from .noting import *
 from .outlines import *
 from .retrievals import *
 from .searching import *
 from .spaces import *
 from .twin import *
+from .using import *
 from .walking import *
 from .writing import *

@@ -152,6 +152,7 @@ async def _left(store: Store, where: dict[str, Any]) -> list[str]:
     assert sorted(ids(await store.search_text(SCOPE, Term("shared"), k=9, where=chosen))) == by_scan, where
     assert sorted(ids(await store.search_vectors(SCOPE, direction("q"), k=9, where=chosen))) == by_scan, where
     assert sorted((await store.facets(SCOPE, ["id"], chosen))["id"]) == by_scan, where
+    assert sorted(await store.newest(SCOPE, k=9, where=chosen)) == by_scan, where
     return by_scan
 
 
@@ -248,24 +249,26 @@ async def test_a_filter_may_have_as_many_conditions_as_are_accepted(store: Store
     assert await scanned(store, parse({"AND": [{"entities": "customer:a1"}] * (MAX_CONDITIONS - 1)})) == list("cd")
 
 
-MANY = 10_600
+MANY = {"neo4j": 2_600, "bolt": 2_600, "postgresql": 5_600}
+ELSE = 10_600
 NEAR = 500
 FAR = 1_000
-"""Items of a large batch, those that are the best answers, and those that are the worst."""
+"""Items of a large batch, by the scheme of a store's URL, those that are the best answers, and those that are the worst. A server takes
+2 to 4 ms to write each: there they are as many as it takes for an index to be asked before all are compared."""
 
 
 @cache
-def _crowd() -> list[Entry]:
+def _crowd(many: int) -> list[Entry]:
     """The first items answer best and the last ones worst, on both routes; `spread` is everywhere."""
     query = direction("query")
-    noise = np.random.default_rng(7).standard_normal((MANY, SPACE.dim)).astype(np.float32)
+    noise = np.random.default_rng(7).standard_normal((many, SPACE.dim)).astype(np.float32)
     noise[:NEAR] = noise[:NEAR] * 0.05 + query
     noise[-FAR:] = noise[-FAR:] * 0.05 - query
     vectors = noise / np.linalg.norm(noise, axis=1, keepdims=True)
     padding = {"near": "", "middle": " other words of some length", "far": " other words of some length" * 4}
     entries = []
     for at, vector in enumerate(vectors):
-        band = "near" if at < NEAR else "far" if at >= MANY - FAR else "middle"
+        band = "near" if at < NEAR else "far" if at >= many - FAR else "middle"
         entries.append(entry(f"i{at:05}", "common" + padding[band], vector, metadata={"band": band, "spread": at % 500, "at": at}))
     return entries
 
@@ -273,19 +276,20 @@ def _crowd() -> list[Entry]:
 @law
 async def test_a_filter_that_leaves_enough_yields_as_many_as_asked(store: Store) -> None:
     """Few or many may pass, they may be the best answers or the worst, and none of it makes results fewer."""
-    crowd = _crowd()
-    assert len((await write(store, *crowd)).added) == MANY
-    wheres: list[tuple[dict[str, Any], int]] = [
-        ({"spread": 3}, 22),
-        ({"band": "far"}, FAR),
-        ({"band": "middle", "spread": {"lt": 250}}, (MANY - NEAR - FAR) // 2 + 50),
-        ({"NOT": {"band": "near"}}, MANY - NEAR),
+    many = MANY.get(store.url.partition(":")[0], ELSE)
+    crowd = _crowd(many)
+    assert len((await write(store, *crowd)).added) == many
+    wheres: list[tuple[dict[str, Any], int, int]] = [
+        ({"spread": 3}, 1, 29),
+        ({"band": "far"}, FAR, FAR),
+        ({"band": "middle", "spread": {"lt": 250}}, NEAR, many // 2),
+        ({"NOT": {"band": "near"}}, many - NEAR, many - NEAR),
     ]
-    for where, count in wheres:
+    for where, least, most in wheres:
         chosen = parse(where)
         assert chosen is not None
         passing = {one.item.id for one in crowd if matches(chosen, one.item)}
-        assert len(passing) == count
+        assert least <= (count := len(passing)) <= most
         for found in (
             await store.search_text(SCOPE, Term("common"), k=30, where=chosen),
             await store.search_vectors(SCOPE, direction("query"), k=30, where=chosen),
@@ -293,10 +297,10 @@ async def test_a_filter_that_leaves_enough_yields_as_many_as_asked(store: Store)
             assert len(set(ids(found))) == min(30, count), where
             assert passing.issuperset(ids(found)), where
     assert ids(await store.search_text(SCOPE, Term("common"), k=3, where=parse({"band": "far"}))) == [
-        f"i{MANY - FAR + at:05}" for at in range(3)
+        f"i{many - FAR + at:05}" for at in range(3)
     ]
-    assert len(await store.search_text(SCOPE, Term("common"), k=MANY + 5)) == MANY
-    assert len(await store.search_vectors(SCOPE, direction("query"), k=MANY + 5)) == MANY
+    assert len(await store.search_text(SCOPE, Term("common"), k=many + 5)) == many
+    assert len(await store.search_vectors(SCOPE, direction("query"), k=many + 5)) == many
 
 
 @law

@@ -63,6 +63,16 @@ async def test_the_log_is_read_newest_first_and_from_a_time_on(store: Store) -> 
 
 
 @law
+async def test_a_search_is_found_in_the_log_by_its_id(store: Store) -> None:
+    await write(store, *(plain(name, "text") for name in "abc"))
+    entries = [_search("one", "c", "a"), _search("é\0;--", "b", at=WHEN - STEP), _search("nothing found", at=WHEN - 2 * STEP)]
+    await _log(store, *entries)
+    assert [await store.retrieval(SCOPE, each.id) for each in entries] == entries
+    for scope, name in ((SCOPE, "two"), (SCOPE, ""), (SCOPE, "One"), ("tenant-never-seen", "one")):
+        assert await store.retrieval(scope, name) is None
+
+
+@law
 async def test_logging_the_same_id_twice_changes_nothing(store: Store) -> None:
     await write(store, plain("a", "text"), plain("b", "text"))
     first = _search("same", "a")

@@ -88,6 +88,8 @@ async def _exact_answers(store: Store, scope: str, where: Filter | None) -> list
     return [
         stored,
         await store.get(scope, NAMES[::-1]),
+        await store.heads(scope, NAMES),
+        [await store.newest(scope, k=k, where=where) for k in (3, 99)],
         shown(await store.passages_of(scope, NAMES)),
         shown(kept),
         await store.without_passages(scope, SPACE, 5),

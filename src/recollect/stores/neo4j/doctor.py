@@ -13,7 +13,7 @@ from .keys import ordered
 from .rows import ITEM, stored
 from .schema import VERSION, made_by, make_indexes
 from .words import counted, read, text_of
-from .write import SUMS, lock_known
+from .write import STATE, SUMS, lock_known
 
 Read = Callable[..., Awaitable[Rows]]
 """A statement that is read: within a transaction, or as one of its own."""
@@ -26,6 +26,7 @@ _OWNED: Final = {
     "Passages": "HAS_PASSAGES",
     "Chunk": "HAS_CHUNK",
     "Symbol": "HAS_SYMBOL",
+    "Value": "HAS_VALUE",
     "Made": "HAS_MADE",
     "Name": "NAMES",
 }
@@ -49,7 +50,6 @@ _REWORD: Final = """
   UNWIND $rows AS row MATCH (i:Item {key: row.key}) SET i.words = row.words
   WITH i, row UNWIND row.windows AS window CREATE (i)-[:HAS_WINDOW]->(w:Window) SET w = window
 """
-_CHANGE: Final = "MATCH (s:Scope {key: $key}) RETURN s.change"
 _TERMS: Final = "MATCH (t:Term) WHERE t.key STARTS WITH $key RETURN t.key, t.windows"
 _PUT_TERMS: Final = "UNWIND $rows AS row MERGE (t:Term {key: row.key}) SET t.windows = row.windows"
 _DROP_TERMS: Final = "UNWIND $rows AS key MATCH (t:Term {key: key}) DELETE t"
@@ -128,14 +128,14 @@ async def _edition(server: Server, *, repair: bool) -> Finding:
 
 async def _words(server: Server, key: str, name: str, *, repair: bool) -> Finding | None:
     """What is wrong with the words and the sums of a scope; nothing where they are as its items have them."""
-    before = await server.read(_CHANGE, key=key)
+    before = await server.read(STATE, key=key)
     wordless = await _wordless(server.read, key)
     wrong = [*wordless, *(await _miscount(server.read, key)).wrong]
     if not wrong:
         return None
     if not repair:
         # What a writer changed between one statement and the next is no damage.
-        is_still = await server.read(_CHANGE, key=key) == before
+        is_still = await server.read(STATE, key=key) == before
         return Finding(f"words of {name!r}", False, "; ".join(wrong)) if is_still else None
     if wordless:
         await _reword(server, key, name, every=False)

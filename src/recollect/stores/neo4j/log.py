@@ -21,9 +21,11 @@ _FOUND: Final = """
   UNWIND $rows AS row MATCH (s:Search {key: $key}) MATCH (i:Item {key: row.item}) CREATE (s)-[f:FOUND]->(i) SET f = row.found
 """
 _SHRINK: Final = "MATCH (s:Search {scope: $scope}) WITH s ORDER BY s.at DESC, s.key DESC SKIP $most DETACH DELETE s"
+_CLEAR: Final = "MATCH (s:Search {scope: $scope}) WHERE $profile IS NULL OR s.profile = $profile DETACH DELETE s RETURN count(s)"
 _AFTER: Final = "AND (s.at < $at OR (s.at = $at AND s.key < $key))"
-_PAGE: Final = """
-  MATCH (s:Search) WHERE s.scope = $scope AND s.at >= $since {after} WITH s ORDER BY s.at DESC, s.key DESC LIMIT $most
+_SOME: Final = "MATCH (s:Search) WHERE s.scope = $scope AND s.at >= $since {after} WITH s ORDER BY s.at DESC, s.key DESC LIMIT $most"
+_ONE: Final = "MATCH (s:Search {key: $key})"
+_ENTRIES: Final = """
   OPTIONAL MATCH (s)-[f:FOUND]->(i:Item)
   RETURN s.key, s.id, s.at, s.query, s.profile, s.took_ms, s.details, collect([f.rank, i.id, f.score, f.parts])
   ORDER BY s.at DESC, s.key DESC
@@ -60,14 +62,26 @@ async def keep(transaction: Transaction, scope: str, retrieval: Retrieval, max_e
     await transaction.run(_SHRINK, scope=scope, most=min(max(max_entries, 0), MOST))
 
 
+async def clear(transaction: Transaction, scope: str, profile: str | None) -> int:
+    """Throw away the searches of a scope, or of one profile; how many. The scope is locked."""
+    ((gone,),) = await transaction.run(_CLEAR, scope=scope, profile=profile)
+    return int(gone)
+
+
 async def retrievals(server: Server, scope: str, since: datetime | None) -> AsyncIterator[Retrieval]:
     """The searches that were logged, newest first."""
     values = {"scope": scope, "since": LONG_AGO if since is None else micros(since), "most": PAGE}
-    rows = await server.read(_PAGE.format(after=""), **values)
+    rows = await server.read(_SOME.format(after="") + _ENTRIES, **values)
     while rows:
         for row in rows:
             yield _retrieval(row)
-        rows = await server.read(_PAGE.format(after=_AFTER), **values, at=rows[-1][2], key=rows[-1][0])
+        rows = await server.read(_SOME.format(after=_AFTER) + _ENTRIES, **values, at=rows[-1][2], key=rows[-1][0])
+
+
+async def retrieval(server: Server, scope: str, retrieval_id: str) -> Retrieval | None:
+    """The search that was logged under an id."""
+    rows = [row for key in keys_of(scope, [retrieval_id]) for row in await server.read(_ONE + _ENTRIES, key=key)]
+    return _retrieval(rows[0]) if rows else None
 
 
 def _retrieval(row: list[Any]) -> Retrieval:

@@ -1,4 +1,4 @@
-"""Search by vectors on Neo4j: by its vector index where a scope has many, one by one where it has few or the index gives too few."""
+"""Search by vectors on Neo4j: by its vector index where a scope has many, one by one where few may pass or the index gives too few."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ from ...filters import Filter
 from ...model import Hit, Ranking, Space, Vector, Vectors
 from .connecting import MOST, Rows, Server
 from .keys import key_of, prefix_of
+from .narrowing import Listed, narrowed, short
 from .passages import of as passages_of
 from .schema import CHUNKS, ITEMS
 from .text import DECIMALS
@@ -49,15 +50,19 @@ async def nearest(server: Server, scope: str, vector: Vector, k: int, where: Fil
         return ()
     k = min(k, MOST)
     search = _Search(server, scope, space, unit, where, of)
-    if unit.any() and chunks > server.settings.exact_below and (found := await search.by_index(k, chunks)) is not None:
-        return found
-    return await search.one_by_one(k)
+    few = None
+    if chunks > server.settings.exact_below:
+        few = await short(server, search.narrowed)
+        if few is None and unit.any() and (found := await search.by_index(k, chunks)) is not None:
+            return found
+    return await search.one_by_one(k, few)
 
 
 class _Search:
     def __init__(self, server: Server, scope: str, space: Space, unit: Vector, where: Filter | None, of: Vectors) -> None:
         self._server = server
         self._of = of
+        self.narrowed = narrowed(where, scope)
         self._condition = holds(where, scope)
         self._filtered = where is not None
         self._values: dict[str, Any] = {
@@ -65,6 +70,7 @@ class _Search:
             "prefix": prefix_of(scope),
             "space": space.id,
             "vector": [float(number) for number in unit] if unit.any() else None,
+            **self.narrowed.ages,
             **self._condition.values,
         }
 
@@ -89,17 +95,19 @@ class _Search:
             n *= GROWTH
         return None
 
-    async def one_by_one(self, k: int) -> Ranking:
+    async def one_by_one(self, k: int, few: Listed | None) -> Ranking:
+        """Of the few that are in a list, or of all."""
         label = _NODES[self._of]
         chosen = f"MATCH (c:{label} {{of: $of}})"
         if self._filtered:
-            where = f"i.key STARTS WITH $prefix AND {self._condition.text}"
-            chosen = f"MATCH (i:Item) WHERE {where} MATCH {_TO_ITEM[self._of]} WHERE c.of = $of"
+            every = f"MATCH (i:Item) WHERE i.key STARTS WITH $prefix AND {self._condition.text}"
+            chosen = f"UNWIND $among AS among {few.match(self._condition.text)} WITH DISTINCT i" if few else every
+            chosen += f" MATCH {_TO_ITEM[self._of]} WHERE c.of = $of"
         statement = f"{chosen} WITH c, {_SCORE} AS score ORDER BY score DESC LIMIT $n RETURN c.id, c.ordinal, score"
         n = FOR_EACH * k + TIE_MARGIN
         while True:
             checkpoint()
-            rows = await self._server.read(statement, n=n, **self._values)
+            rows = await self._server.read(statement, n=n, among=few.among if few else [], **self._values)
             hits = _hits(rows)
             if len(rows) < n or (len(hits) >= k and round(rows[-1][2], DECIMALS) < hits[k - 1].score):
                 return tuple(hits[:k])

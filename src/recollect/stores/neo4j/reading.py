@@ -11,6 +11,7 @@ from ...model import Head, Known, Passages, Space, Stored, Symbol
 from . import passages as packed
 from .connecting import MOST, Server
 from .keys import end_of, field_of, key_of, keys_of, moment, prefix_of, read_field, shown, shown_value
+from .narrowing import narrowed, short
 from .rows import HEAD, ITEM, KNOWN, OUTLINE_AT, TEXT_AT, head, known, stored
 from .where import holds
 
@@ -22,6 +23,7 @@ SYMBOL: Final = "s.id, s.name, s.qualified, s.kind, s.start, s.end, s.line_start
 _GET: Final = f"UNWIND $rows AS key MATCH (i:Item {{key: key}}) RETURN {ITEM}"
 _HEADS: Final = f"UNWIND $rows AS key MATCH (i:Item {{key: key}}) RETURN {HEAD}"
 _WITHIN: Final = "MATCH (i:Item) WHERE i.key > $after AND i.key < $end"
+_OF_CONTENT: Final = "MATCH (i:Item {scope: $scope, content_hash: content})"
 _OUTLINES: Final = f"{_WITHIN} AND i.outline IS NOT NULL ONLY RETURN i.id, i.outline, i.key ORDER BY i.key LIMIT $most"
 _KNOWN: Final = f"MATCH (i:Item {{scope: $scope, source: $source}}) WHERE i.source_ref IS NOT NULL UNDER RETURN {KNOWN} ORDER BY i.key DESC"
 _UNDER: Final = "AND (i.source_ref = $under OR i.source_ref STARTS WITH $folder)"
@@ -54,11 +56,19 @@ async def heads(server: Server, scope: str, ids: Sequence[str]) -> dict[str, Hea
 
 
 async def scan(server: Server, scope: str, where: Filter | None) -> AsyncIterator[Stored]:
-    """Every item that passes the filter, in order of id."""
-    condition = holds(where, scope)
-    statement = f"{_WITHIN} AND {condition.text} RETURN {ITEM} ORDER BY i.key LIMIT $most"
+    """Every item that passes the filter, in order of id; of the few that an index lists, where one does."""
+    condition, found = holds(where, scope), narrowed(where, scope)
+    values: dict[str, Any] = {"end": end_of(scope), "most": PAGE, **condition.values}
+    chosen = f"{_WITHIN} AND {condition.text}"
+    if found.contents is not None:
+        chosen = f"UNWIND $contents AS content {_OF_CONTENT} WHERE i.key > $after AND {condition.text} WITH DISTINCT i"
+        values |= {"scope": scope, "contents": found.contents}
+    elif few := await short(server, found):
+        chosen = f"UNWIND $among AS among {few.match(condition.text)} WITH DISTINCT i WHERE i.key > $after"
+        values |= {"among": few.among, **found.ages}
+    statement = f"{chosen} RETURN {ITEM} ORDER BY i.key LIMIT $most"
     after = prefix_of(scope)
-    while rows := await server.read_page(statement, _size, PAGE_CHARS, after=after, end=end_of(scope), most=PAGE, **condition.values):
+    while rows := await server.read_page(statement, _size, PAGE_CHARS, after=after, **values):
         for row in rows:
             yield stored(row)
         after = key_of(scope, rows[-1][1])

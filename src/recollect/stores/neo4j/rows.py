@@ -8,20 +8,22 @@ from typing import Any, Final
 from ...filters import metadata_values
 from ...model import Entry, Head, Item, Known, Stored
 from .keys import micros, moment, value_of
+from .narrowing import listed
 
 ITEM: Final = (
     "i.scope, i.id, i.text, i.kind, i.format, i.source, i.source_ref, i.title, i.summary, i.metadata, i.status, i.version, i.created_at, "
     "i.updated_at, i.importance, i.entities, i.stamp, i.use_count, i.last_used_at, i.fingerprint, i.outline"
 )
 HEAD: Final = (
-    "i.id, i.kind, i.format, i.source_ref, i.status, i.created_at, i.updated_at, i.importance, i.use_count, i.metadata, i.title, i.version"
+    "i.id, i.kind, i.format, i.source_ref, i.status, i.created_at, i.updated_at, i.importance, i.use_count, i.metadata, i.title, "
+    "i.version, i.entities"
 )
 KNOWN: Final = "i.id, i.source_ref, i.stamp, i.content_hash, i.created_at"
 NOTHING: Final[dict[str, None]] = dict.fromkeys(
     (
         *("text", "words", "kind", "format", "source", "source_ref", "title", "summary", "metadata", "fields", "status", "version"),
         *("created_at", "updated_at", "importance", "entities", "stamp", "use_count", "last_used_at", "content_hash", "fingerprint"),
-        *("outline", "unlinked", "blank", "revision"),
+        *("outline", "unlinked", "blank", "revision", "age", "among", "among_status", "among_kind"),
     )
 )
 """What takes all of an item off a node that is something else too."""
@@ -60,6 +62,7 @@ def properties(entry: Entry, revision: str, words: str) -> dict[str, Any]:
         "unlinked": True if entry.outline else None,
         "blank": not item.text.strip(),
         "revision": revision,
+        **listed(item),
     }
 
 
@@ -94,7 +97,7 @@ def stored(row: list[Any]) -> Stored:
 
 def head(row: list[Any]) -> Head:
     """The head of a row of HEAD."""
-    return Head(*[*row[:5], moment(row[5]), moment(row[6]), *row[7:9], json.loads(row[9]), *row[10:]])
+    return Head(*[*row[:5], moment(row[5]), moment(row[6]), *row[7:9], json.loads(row[9]), *row[10:12], tuple(row[12])])
 
 
 def known(row: list[Any]) -> Known:

@@ -8,8 +8,10 @@
     (:Item)-[:HAS_WINDOW]->(:Window {scope, words, length})
     (:Item)-[:HAS_PASSAGES]->(:Passages {of, space, embedding})-[:HAS_CHUNK]->(:Chunk {of, ordinal, embedding})
     (:Item)-[:HAS_SYMBOL]->(:Symbol {key, node})
+    (:Item)-[:HAS_VALUE]->(:Value {among, age, key})        lists of items in order of time; see `narrowing`
     (:Item)-[:HAS_MADE]->(:Made {scope, recipe})            the chunk cache
     (:Search {key, scope, at})-[:FOUND {rank}]->(:Item)     the retrieval log
+    (:Note {key, value})                       what was noted of a scope
     (:Name {key})-[:NAMES]->(:Entity)
     (:Term {key, windows})                     how many windows of a scope have a word
 
@@ -23,8 +25,9 @@ from typing import Final
 from ...analysis import edition
 from ...errors import NotFound, StoreError, StoreTooNew
 from .connecting import Server
+from .upgrade import upgrade
 
-VERSION: Final = 1
+VERSION: Final = 2
 _KEEP: Final = """
   MERGE (s:Store {key: 'store'}) ON CREATE SET s.version = $version, s.edition = $edition SET s.text_index = $text_index
 """
@@ -38,12 +41,16 @@ TEXTS: Final = "doc_content_search"
 WINDOWS: Final = "window_content_search"
 
 _UNIQUE: Final = {
-    **dict.fromkeys(("Store", "Scope", "Node", "Item", "Entity", "Search", "Term"), "key"),
+    **dict.fromkeys(("Store", "Scope", "Node", "Item", "Entity", "Search", "Note", "Term"), "key"),
     "Space": "id",
 }
 _INDEXED: Final = {
     "recollect_item_content": "(n:Item) ON (n.scope, n.content_hash)",
     "recollect_item_source": "(n:Item) ON (n.scope, n.source)",
+    "recollect_item_among": "(n:Item) ON (n.among, n.age, n.key)",
+    "recollect_item_among_status": "(n:Item) ON (n.among_status, n.age, n.key)",
+    "recollect_item_among_kind": "(n:Item) ON (n.among_kind, n.age, n.key)",
+    "recollect_value_among": "(n:Value) ON (n.among, n.age, n.key)",
     "recollect_passages_of": "(n:Passages) ON (n.of)",
     "recollect_chunk_of": "(n:Chunk) ON (n.of)",
     "recollect_symbol_key": "(n:Symbol) ON (n.key)",
@@ -98,6 +105,10 @@ async def open_schema(server: Server, *, create: bool) -> None:
         await make_indexes(server, instead_of=kept[0][1] if kept else None)
         values = {"version": VERSION, "edition": edition(), "text_index": server.text_index}
         await server.execute(_KEEP, **values)
+    if kept and kept[0][0] < VERSION:
+        await make_indexes(server)
+        await upgrade(server)
+        await server.execute("MATCH (s:Store {key: 'store'}) SET s.version = $version", version=VERSION)
 
 
 async def make_indexes(server: Server, *, instead_of: str | None = None) -> None:

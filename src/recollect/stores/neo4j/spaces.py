@@ -31,9 +31,12 @@ _OTHERS: Final = """
   CALL (p) { OPTIONAL MATCH (p)-[:HAS_CHUNK]->(c) DETACH DELETE c, p } IN TRANSACTIONS OF 1000 ROWS
 """
 _OF_A_SCOPE: Final = (
-    """MATCH (i:Item) WHERE i.key STARTS WITH $prefix MATCH (i)-[:HAS_WINDOW|HAS_PASSAGES|HAS_SYMBOL|HAS_MADE]->(x)
+    """MATCH (i:Item) WHERE i.key STARTS WITH $prefix MATCH (i)-[:HAS_WINDOW|HAS_PASSAGES|HAS_SYMBOL|HAS_VALUE|HAS_MADE]->(x)
        OPTIONAL MATCH (x)-[:HAS_CHUNK]->(c) DETACH DELETE c, x""",
-    *(f"MATCH (n:{label}) WHERE n.key STARTS WITH $prefix DETACH DELETE n" for label in ("Name", "Node", "Search", "Term", "Scope")),
+    *(
+        f"MATCH (n:{label}) WHERE n.key STARTS WITH $prefix DETACH DELETE n"
+        for label in ("Name", "Node", "Search", "Note", "Term", "Scope")
+    ),
 )
 
 

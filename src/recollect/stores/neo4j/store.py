@@ -7,7 +7,7 @@ from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequenc
 from contextlib import suppress
 from datetime import datetime
 from functools import partial
-from typing import Final, TypeVar
+from typing import Any, Final, TypeVar
 
 from ...errors import InvalidInput, RecollectError, StoreBusy, StoreFull, StoreReadOnly, StoreUnreachable
 from ...filters import Filter
@@ -33,15 +33,18 @@ from ...model import (
 )
 from ...settings import CacheSettings, Neo4jSettings
 from ...textquery import Node
-from . import graph, log, reading, spaces, text
+from .. import notes as noted
+from ..uses import not_logged
+from . import graph, log, notes, reading, spaces, text, using
 from .cache import ChunkCache
 from .connecting import Server, Transaction
 from .doctor import examine
 from .keys import key_of, micros
 from .nearest import nearest
+from .newest import newest
 from .schema import TEXTS, is_taken, open_schema
 from .status import describe, scopes
-from .write import Checked, Writer, lock, lock_every, lock_known
+from .write import STATE, Checked, Writer, lock, lock_every, lock_known, state_of
 
 R = TypeVar("R")
 
@@ -117,6 +120,16 @@ class Neo4jStore:
 
         return await server.change(locked)
 
+    async def _change_known(self, scope: str, work: Callable[[Transaction], Awaitable[R]]) -> R | None:
+        """The same for a scope that is there; None where it is not."""
+        server = await self._within(scope)
+
+        async def locked(transaction: Transaction) -> R | None:
+            is_known = await lock_known(server, transaction, scope, server.lock_timeout_s)
+            return await work(transaction) if is_known else None
+
+        return await server.change(locked)
+
     async def write(self, scope: str, batch: Batch, *, space: Space | None = None) -> Written:
         given = Checked.of(batch, scope, space)
         return await self._change(scope, lambda transaction: Writer(transaction, scope, space).write(given, batch.forget))
@@ -153,31 +166,56 @@ class Neo4jStore:
             await self._unless_busy(scope, lambda transaction: self._cache.write(transaction, scope, recipe, fitting, micros(at)))
 
     async def clear_cache(self, scope: str) -> int:
-        server = await self._within(scope)
+        return await self._change_known(scope, lambda transaction: self._cache.clear(transaction, scope)) or 0
 
-        async def locked(transaction: Transaction) -> int:
-            is_known = await lock_known(server, transaction, scope, server.lock_timeout_s)
-            return await self._cache.clear(transaction, scope) if is_known else 0
+    async def log(self, scope: str, retrieval: Retrieval, *, max_entries: int) -> bool:
+        return await self._unless_busy(scope, lambda transaction: log.keep(transaction, scope, retrieval, max_entries))
 
-        return await server.change(locked)
-
-    async def log(self, scope: str, retrieval: Retrieval, *, max_entries: int) -> None:
-        await self._unless_busy(scope, lambda transaction: log.keep(transaction, scope, retrieval, max_entries))
-
-    async def _unless_busy(self, scope: str, write: Callable[[Transaction], Awaitable[None]]) -> None:
-        """Write what may be lost, unless somebody else is just writing, or there is no such scope."""
+    async def _unless_busy(self, scope: str, write: Callable[[Transaction], Awaitable[None]]) -> bool:
+        """Write what may be lost, unless somebody else is just writing, which is told, or there is no such scope."""
         server = await self._within(scope)
 
         async def locked(transaction: Transaction) -> None:
             if await lock_known(server, transaction, scope, AT_ONCE_S):
                 await write(transaction)
 
-        with suppress(StoreBusy, StoreFull, StoreReadOnly, StoreUnreachable, TimeoutError):
-            await asyncio.wait_for(server.change(locked), IN_ALL_S)
+        try:
+            with suppress(StoreFull, StoreReadOnly, StoreUnreachable):
+                await asyncio.wait_for(server.change(locked), IN_ALL_S)
+        except (StoreBusy, TimeoutError):
+            return False
+        return True
+
+    async def clear_log(self, scope: str, *, profile: str | None = None) -> int:
+        return await self._change_known(scope, lambda transaction: log.clear(transaction, scope, profile)) or 0
 
     async def retrievals(self, scope: str, *, since: datetime | None = None) -> AsyncIterator[Retrieval]:
         async for each in log.retrievals(await self._within(scope), scope, since):
             yield each
+
+    async def retrieval(self, scope: str, retrieval_id: str) -> Retrieval | None:
+        return await log.retrieval(await self._within(scope), scope, retrieval_id)
+
+    # Uses and notes.
+
+    async def use(self, scope: str, ids: Sequence[str], *, at: datetime, retrieval: str | None = None) -> list[str]:
+        counted = await self._change_known(scope, lambda transaction: using.use(transaction, scope, ids, at, retrieval))
+        if counted is None and retrieval is not None:
+            raise not_logged(scope, retrieval)
+        return counted or []
+
+    async def note(self, scope: str, name: str) -> Mapping[str, Any] | None:
+        return await notes.note(await self._within(scope), scope, name)
+
+    async def notes(self, scope: str) -> dict[str, Mapping[str, Any]]:
+        return await notes.notes(await self._within(scope), scope)
+
+    async def set_note(self, scope: str, name: str, value: Mapping[str, Any] | None) -> None:
+        if value is None:
+            await self._change_known(scope, lambda transaction: notes.forget(transaction, scope, name))
+        else:
+            kept = noted.checked(name, value)
+            await self._change(scope, lambda transaction: notes.put(transaction, scope, name, kept))
 
     # Reading.
 
@@ -266,8 +304,7 @@ class Neo4jStore:
         return await graph.entities_named(await self._within(scope), scope, keys, limit)
 
     async def change(self, scope: str) -> str:
-        rows = await (await self._within(scope)).read("MATCH (s:Scope {key: $key}) RETURN s.change", key=key_of(scope, ""))
-        return str(rows[0][0] or 0) if rows else "0"
+        return state_of(await (await self._within(scope)).read(STATE, key=key_of(scope, "")))
 
     # Searching.
 
@@ -276,6 +313,9 @@ class Neo4jStore:
 
     async def search_vectors(self, scope: str, vector: Vector, *, k: int, where: Filter | None = None, of: Vectors = "chunks") -> Ranking:
         return await nearest(await self._within(scope), scope, vector, k, where, of)
+
+    async def newest(self, scope: str, *, k: int, where: Filter | None = None) -> list[str]:
+        return await newest(await self._within(scope), scope, k, where)
 
     # The store itself.
 

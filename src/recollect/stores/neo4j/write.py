@@ -8,15 +8,17 @@ from dataclasses import replace
 from typing import Any, Final, NamedTuple
 from uuid import uuid4
 
-from ...model import Batch, Edge, Entity, Entry, Space, Written
+from ...errors import StoreChanged
+from ...model import Batch, Edge, Entity, Entry, Item, Space, Written
 from ..entities import checked as checked_entities
 from ..reference.checks import checked, checked_edge
 from ..sql.rows import revision
 from ..sql.write import mismatch
 from ..symbols import symbols
 from .connecting import Server, Transaction
-from .keys import checked_key, key_of, keys_of
+from .keys import checked_key, key_of, keys_of, micros
 from .linking import Linker
+from .narrowing import values
 from .passages import properties as passage_properties
 from .rows import NOTHING, properties
 from .words import Text, counted, read, text_of
@@ -33,7 +35,9 @@ _LOCK_EVERY: Final = "MATCH (s:Scope) SET s.lock = $token RETURN s.key"
 _ACTIVE: Final = "MATCH (s:Space {active: true}) RETURN s.model, s.dim, s.chunker"
 _LOCK_STORE: Final = "MATCH (s:Store {key: 'store'}) SET s.lock = $token"
 SPACE: Final = "MERGE (s:Space {id: $id}) SET s.model = $model, s.dim = $dim, s.chunker = $chunker, s.active = $active"
-_PRESENT: Final = "UNWIND $rows AS key MATCH (i:Item {key: key}) RETURN i.id, i.revision, i.stamp, i.content_hash"
+_PRESENT: Final = (
+    "UNWIND $rows AS key MATCH (i:Item {key: key}) RETURN i.id, i.revision, i.stamp, i.content_hash, i.use_count, i.last_used_at"
+)
 _RESTAMP: Final = "UNWIND $rows AS row MATCH (i:Item {key: row.key}) SET i.stamp = row.stamp"
 _WORDS: Final = "UNWIND $rows AS key MATCH (i:Item {key: key}) RETURN i.words, [(i)-[:HAS_WINDOW]->(w) | [w.words, w.length]]"
 _CHUNKS: Final = """
@@ -41,12 +45,13 @@ _CHUNKS: Final = """
   RETURN count { (p)-[:HAS_CHUNK]->() }
 """
 _DERIVED: Final = """
-  UNWIND $rows AS key MATCH (i:Item {key: key})-[:HAS_WINDOW|HAS_PASSAGES|HAS_SYMBOL]->(x)
+  UNWIND $rows AS key MATCH (i:Item {key: key})-[:HAS_WINDOW|HAS_PASSAGES|HAS_SYMBOL|HAS_VALUE]->(x)
   OPTIONAL MATCH (x)-[:HAS_CHUNK]->(c) DETACH DELETE c, x
 """
 _FORGET_MADE: Final = "UNWIND $rows AS key MATCH (:Item {key: key})-[:HAS_MADE]->(m:Made) DETACH DELETE m"
 _PUT: Final = "UNWIND $rows AS row MERGE (n:Node {key: row.key}) SET n:Item, n += row.item"
 _WINDOWS: Final = "UNWIND $rows AS row MATCH (i:Item {key: row.item}) CREATE (i)-[:HAS_WINDOW]->(w:Window) SET w = row.window"
+VALUES: Final = "UNWIND $rows AS row MATCH (i:Item {key: row.key}) CREATE (i)-[:HAS_VALUE]->(v:Value) SET v = row"
 _SYMBOLS: Final = "UNWIND $rows AS row MATCH (i:Item {key: row.item}) CREATE (i)-[:HAS_SYMBOL]->(s:Symbol) SET s = row"
 _PASSAGES: Final = """
   UNWIND $rows AS row MATCH (i:Item {key: row.item})
@@ -70,6 +75,7 @@ _TERMS: Final = """
 """
 _SUMS: Final = f"MATCH (s:Scope {{key: $key}}) SET {', '.join(f's.{name} = s.{name} + $sums.{name}' for name in SUMS)}"
 _RECOUNT: Final = "MATCH (s:Scope {key: $key}) SET s.chunks = count { MATCH (:Chunk {of: $of}) }"
+STATE: Final = "MATCH (s:Scope {key: $key}) RETURN s.change"
 CHANGED: Final = "MATCH (s:Scope {key: $key}) SET s.change = $change"
 
 VECTOR_ROWS: Final = 500
@@ -90,13 +96,25 @@ class Checked(NamedTuple):
         for item_id in entries:
             checked_key(scope, item_id, "the id")
         edges: list[Edge] = [checked_edge(edge) for edge in batch.edges]
-        revisions = {item_id: revision(entry) for item_id, entry in entries.items()}
-        return cls(Batch(batch.entries, edges, batch.delete, batch.relink), entries, revisions, checked_entities(batch.entities))
+        revisions = {item_id: revision(_unused(entry)) for item_id, entry in entries.items()}
+        whole = Batch(batch.entries, edges, batch.delete, batch.relink, follows=batch.follows)
+        return cls(whole, entries, revisions, checked_entities(batch.entities))
 
 
 def _whole(entry: Entry) -> Entry:
     """An entry whose passages have no chunk has none."""
     return entry if entry.passages and entry.passages.chunks else replace(entry, passages=None)
+
+
+def _unused(entry: Entry) -> Entry:
+    """An entry without its uses, which are counted without it."""
+    return replace(entry, item=replace(entry.item, use_count=0, last_used_at=None))
+
+
+def _is_same(present: Sequence[Any], item: Item, given: Checked) -> bool:
+    """Whether writing the item again changes nothing that is present."""
+    last = micros(item.last_used_at) if item.last_used_at else None
+    return [present[1], *present[4:]] == [given.revisions[item.id], item.use_count, last]
 
 
 async def lock(server: Server, transaction: Transaction, scope: str, seconds: float) -> None:
@@ -125,6 +143,11 @@ async def lock_every(transaction: Transaction) -> list[str]:
 
 async def lock_store(transaction: Transaction) -> None:
     await transaction.run(_LOCK_STORE, token=uuid4().hex)
+
+
+def state_of(rows: Sequence[Sequence[Any]]) -> str:
+    """The name of a scope's state, as STATE reads it."""
+    return str(rows[0][0] or 0) if rows else "0"
 
 
 async def active_space(transaction: Transaction) -> Space | None:
@@ -159,9 +182,11 @@ class Writer:
     async def write(self, given: Checked, forget: Sequence[str]) -> Written:
         """The scope is locked."""
         entries, batch = given.entries, given.batch
+        if batch.follows and batch.follows != state_of(await self._transaction.run(STATE, key=key_of(self._scope, ""))):
+            raise StoreChanged(self._scope)
         await self._enter_space(entries)
         present = await self._present([*entries, *batch.delete])
-        unchanged = [item_id for item_id in entries if item_id in present and present[item_id][1] == given.revisions[item_id]]
+        unchanged = [item_id for item_id in entries if item_id in present and _is_same(present[item_id], entries[item_id].item, given)]
         await self._restamp([entries[item_id] for item_id in unchanged if entries[item_id].item.stamp != present[item_id][2]])
         same = set(unchanged)
         fresh = {item_id: entry for item_id, entry in entries.items() if item_id not in same}
@@ -232,6 +257,7 @@ class Writer:
         await self._transaction.each(_PUT, items)
         windows = [{"item": keys[name], "window": window} for name, text in texts.items() for window in text.windows]
         await self._transaction.each(_WINDOWS, windows)
+        await self._transaction.each(VALUES, [row for entry in fresh.values() for row in values(entry.item)])
         await self._transaction.each(_SYMBOLS, [row for entry in fresh.values() for row in self._symbols(entry)])
         if self._space is not None:
             rows = [

@@ -83,7 +83,7 @@ async def examine(db: Database, *, repair: bool) -> AsyncIterator[Finding]:
     if repair and await db.read(None, partial(_is, what=func.row_security_active("items"))):
         raise StoreReadOnly(f"the role of {db.url} is not the owner's, which mending a store takes: use that one")
     yield Finding("database", True, f"answers, with tables of revision {REVISION}")
-    for look in (every_store.orphans, every_store.symbols, _spans):
+    for look in (every_store.orphans, every_store.mentions, every_store.symbols, _spans):
         yield await db.change(None, partial(look, repair=repair), patient=True)
     hnsw = (db.settings.hnsw_m, db.settings.ef_construction)
     yield await db.change(None, partial(_vectors, repair=repair, hnsw=hnsw), patient=True)

@@ -11,11 +11,11 @@ from sqlalchemy.exc import DBAPIError
 
 from ...analysis import edition
 from ...errors import MissingExtra, StoreError, StoreTooNew
-from ..sql.symbols import make_missing
+from ..sql import mentions, symbols
 from .access import become_owner, quoted, renew
 from .words_again import keep_edition
 
-REVISION: Final = "0006"
+REVISION: Final = "0007"
 """The newest revision of the tables, which this version reads and writes."""
 EXTENSIONS: Final = ("vector", "btree_gin")
 NOT_ALLOWED: Final = "42501"
@@ -47,7 +47,8 @@ def migrate(connection: Connection, namespace: str, *, to: str = REVISION) -> st
         command.upgrade(_config(connection, namespace), to)
         renew(connection, namespace)
         if to == REVISION:
-            make_missing(connection)
+            symbols.make_missing(connection)
+            mentions.make_missing(connection)
     if present is None:
         keep_edition(connection, edition())
     return present

@@ -15,6 +15,7 @@ from ...cancellation import checkpoint
 from ...errors import InvalidInput
 from ...filters import Filter
 from ...model import Hit, Ranking, Space, Vector, Vectors
+from ..sql.few import few, is_broad
 from ..sql.given import given
 from ..sql.schema import ChunkRow, ItemRow, SpaceRow
 from ..sql.where import holds
@@ -54,13 +55,19 @@ class VectorSearch:
         space = Space(standing.model, standing.dim, standing.chunker)
         near = _near(space.id, space.dim, self._of)
         asked: dict[str, Any] = {"scope": self._scope, "asked": _written(unit(vector, space.dim))}
-        ids = listed(self._connection, ItemRow.id, self._scope, self._where)
+        is_indexed = (standing.chunks or 0) > self._exact_below and space.dim <= INDEXED_DIM
+        rows = few(self._connection, self._scope, self._where, ItemRow.id) if is_indexed else None
+        ids = None if rows is None else [row.id for row in rows]
+        # What is known to leave many is not listed before the index is asked: 5,000 rows take as long as all the rest.
+        is_asked = is_indexed and ids is None and is_broad(self._where)
+        if is_asked and (found := self._best(self._filtered(near.by_index), k, asked)) is not None:
+            return found
+        if ids is None:
+            ids = listed(self._connection, ItemRow.id, self._scope, self._where)
         if ids is not None:
             return self._best(near.by_row.where(given(self._rows.item_id, "ids")), k, asked | {"ids": ids}) or ()
-        if (standing.chunks or 0) > self._exact_below and space.dim <= INDEXED_DIM:
-            found = self._best(self._filtered(near.by_index), k, asked)
-            if found is not None:
-                return found
+        if is_indexed and not is_asked and (found := self._best(self._filtered(near.by_index), k, asked)) is not None:
+            return found
         return self._best(self._filtered(near.by_row), k, asked, all_of_them=True) or ()
 
     def _filtered(self, statement: Statement) -> Statement:

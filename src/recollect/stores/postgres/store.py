@@ -17,7 +17,7 @@ from ...settings import CacheSettings, PostgresSettings
 from ...textquery import TEXT_CONFIG, NativeQuery, Node
 from ..sql import log as retrieval_log
 from ..sql.cache import ChunkCache
-from ..sql.reading import SqlReading
+from ..sql.keeping import SqlKeeping
 from ..sql.schema import ScopeRow
 from ..sql.types import Exact, escaped
 from ..sql.write import active_space
@@ -52,7 +52,7 @@ def _is_bound(connection: Connection) -> bool:
     return bool(connection.scalar(select(func.row_security_active("items"))))
 
 
-class PostgresStore(SqlReading):
+class PostgresStore(SqlKeeping):
     """Tables in one schema of a database, shared by any number of processes and scopes."""
 
     _graph = walk
@@ -156,15 +156,16 @@ class PostgresStore(SqlReading):
         hnsw = (self._options.hnsw_m, self._options.ef_construction)
         return PostgresWriter(connection, scope, space, hnsw=hnsw, copies=self._bound_to is None)
 
+    async def _change(self, scope: str, function: Callable[[Connection], R]) -> R:
+        return await (await self._within(scope)).change(scope, function)
+
     async def write(self, scope: str, batch: Batch, *, space: Space | None = None) -> Written:
-        db = await self._within(scope)
-        return await db.change(scope, lambda connection: self._writer(connection, scope, space).write(batch))
+        return await self._change(scope, lambda connection: self._writer(connection, scope, space).write(batch))
 
     async def add_passages(
         self, scope: str, space: Space, passages: Mapping[str, Passages], *, contents: Mapping[str, str] | None = None
     ) -> None:
-        db = await self._within(scope)
-        await db.change(scope, lambda connection: self._writer(connection, scope, space).add_passages(passages, contents or {}))
+        await self._change(scope, lambda connection: self._writer(connection, scope, space).add_passages(passages, contents or {}))
 
     async def use_space(self, space: Space) -> None:
         def switch(connection: Connection) -> None:
@@ -181,8 +182,7 @@ class PostgresStore(SqlReading):
         await db.change(None, switch, patient=True)
 
     async def drop(self, scope: str) -> int:
-        db = await self._within(scope)
-        gone = await db.change(scope, lambda connection: self._writer(connection, scope, None).drop())
+        gone = await self._change(scope, lambda connection: self._writer(connection, scope, None).drop())
         self._cache.forget(scope)
         return gone
 
@@ -200,25 +200,28 @@ class PostgresStore(SqlReading):
     async def _write_cache(self, scope: str, write: Callable[[Connection], None]) -> None:
         await self._write_unless_busy(scope, "chunk_cache", write)
 
-    async def _write_unless_busy(self, scope: str, what: str, write: Callable[[Connection], None]) -> None:
-        """Write what may be lost, unless somebody else is just writing it."""
+    async def _write_unless_busy(self, scope: str, what: str, write: Callable[[Connection], None]) -> bool:
+        """Write what may be lost, unless somebody else is just writing it, which is False."""
 
-        def unless_busy(connection: Connection) -> None:
+        def unless_busy(connection: Connection) -> bool:
             connection.execute(text("SET LOCAL lock_timeout = 100"))
             # What it is of must not go meanwhile.
             connection.execute(select(ScopeRow.change).where(ScopeRow.scope == scope).with_for_update(read=True))
-            if connection.scalar(select(func.pg_try_advisory_xact_lock(func.hashtext(escaped(f"{self._options.namespace}.{what}"))))):
-                write(connection)
+            if not connection.scalar(select(func.pg_try_advisory_xact_lock(func.hashtext(escaped(f"{self._options.namespace}.{what}"))))):
+                return False
+            write(connection)
+            return True
 
-        with suppress(StoreBusy, StoreFull, StoreReadOnly, StoreUnreachable):
-            await (await self._opened()).change(scope, unless_busy, every=True)
+        try:
+            return await (await self._opened()).change(scope, unless_busy, every=True)
+        except StoreBusy:
+            return False
+        except (StoreFull, StoreReadOnly, StoreUnreachable):
+            return True
 
-    async def clear_cache(self, scope: str) -> int:
-        return await (await self._within(scope)).change(scope, lambda connection: self._cache.clear(connection, scope))
-
-    async def log(self, scope: str, retrieval: Retrieval, *, max_entries: int) -> None:
+    async def log(self, scope: str, retrieval: Retrieval, *, max_entries: int) -> bool:
         keep = partial(retrieval_log.keep, scope=scope, retrieval=retrieval, max_entries=max_entries)
-        await self._write_unless_busy(scope, f"retrievals.{scope}", keep)
+        return await self._write_unless_busy(scope, f"retrievals.{scope}", keep)
 
     # Reading.
 
@@ -226,7 +229,7 @@ class PostgresStore(SqlReading):
         return await (await self._within(scope)).read(scope, function, steady=steady)
 
     async def _read_page(self, scope: str, function: Callable[[Connection], R]) -> R:
-        return await (await self._within(scope)).change(scope, function)  # A cursor lives in a transaction.
+        return await self._change(scope, function)  # A cursor lives in a transaction.
 
     async def space(self) -> Space | None:
         return await (await self._opened()).read_unscoped(active_space)

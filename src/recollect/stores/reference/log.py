@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime
 from typing import TypeAlias
 
 from ...model import Retrieval
+from ..uses import newly_used, not_logged
 
 Log: TypeAlias = Mapping[str, Retrieval]
 """The entries of one scope, by id."""
@@ -30,3 +31,11 @@ def with_entry(log: Log, new: Retrieval, present: Collection[str], max_entries: 
 def without_items(log: Log, gone: Collection[str]) -> Log:
     """Without a trace of items that are deleted."""
     return {name: replace(each, found=tuple(found for found in each.found if found.id not in gone)) for name, each in log.items()}
+
+
+def with_uses(log: Log, scope: str, name: str, ids: Sequence[str]) -> tuple[Log, list[str]]:
+    """With items used that an entry found, and those that were not used for it before."""
+    if (entry := log.get(name)) is None:
+        raise not_logged(scope, name)
+    counted, details = newly_used(ids, {each.rank: each.id for each in entry.found}, entry.details)
+    return ({**log, name: replace(entry, details=details)} if counted else log), counted

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
+from datetime import UTC, datetime
+from typing import Any
 
 from ...filters import Filter, matches
 from ...model import Entity, Entry, Passages, Space, Stored
@@ -23,6 +25,7 @@ class Scope:
     unlinked: frozenset[str] = frozenset()
     """The items that have an outline which was not read for edges yet."""
     log: Log = field(default_factory=dict)
+    notes: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
     hits: int = 0
     misses: int = 0
     change: int = 0
@@ -56,3 +59,9 @@ def is_same(kept: Scope, entry: Entry, space: Space | None) -> bool:
     has = entry.passages if entry.passages and entry.passages.chunks else None
     same = before == Stored(replace(entry.item, stamp=before.item.stamp if before else None), entry.fingerprint, entry.outline)
     return same and (had is None, bool(had and had.words)) == (has is None, bool(has and has.words))
+
+
+def used_once(stored: Stored, at: datetime) -> Stored:
+    """With one use more, at a time; the last use may have been later."""
+    last = max(at.astimezone(UTC), stored.item.last_used_at or at)
+    return replace(stored, item=replace(stored.item, use_count=stored.item.use_count + 1, last_used_at=last))

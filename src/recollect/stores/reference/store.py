@@ -6,13 +6,12 @@ Everything is in memory. A change builds the next state beside the present one a
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import AsyncIterator, Iterable, Mapping, Sequence
+from collections.abc import AsyncIterator, Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime
+from typing import Any
 
-import numpy as np
-
-from ...errors import InvalidInput, ModelMismatch
+from ...errors import InvalidInput, ModelMismatch, StoreChanged
 from ...filters import Filter, field_named, metadata_values, type_of, values_of
 from ...model import (
     SUPERSEDES,
@@ -37,18 +36,16 @@ from ...model import (
     Visit,
     Written,
 )
-from ...nearness import means
 from ...textquery import Node
 from .. import entities as named
+from .. import notes
 from . import graph
 from .bm25 import Corpus, parts_of
 from .cache import Kept, found_in, used, with_new, without_stale
-from .checks import checked, checked_edge, checked_passages, half
-from .log import newest_first, with_entry, without_items
-from .state import Scope, State, is_same
-
-DECIMALS = 6
-"""Scores are rounded here, so that the last bits of a sum never decide an order."""
+from .checks import checked, checked_edge, checked_passages
+from .log import newest_first, with_entry, with_uses, without_items
+from .ranking import as_a_whole, best, nearest, unit
+from .state import Scope, State, is_same, used_once
 
 
 class ReferenceStore:
@@ -74,6 +71,8 @@ class ReferenceStore:
 
     async def write(self, scope: str, batch: Batch, *, space: Space | None = None) -> Written:
         before = self._scope(scope)
+        if batch.follows not in (None, str(before.change)):
+            raise StoreChanged(scope)
         entries = {entry.item.id: checked(entry, scope, space) for entry in batch.entries}
         edges, known = [checked_edge(edge) for edge in batch.edges], named.checked(batch.entities)
         active = self._state.space or (space if any(entry.passages for entry in entries.values()) else None)
@@ -98,7 +97,7 @@ class ReferenceStore:
         log = without_items(before.log, gone)
         is_changed = bool(replaced) or (before.edges, before.entities) != (kept, entities)
         change = self._state.change + 1 if is_changed else before.change
-        after = Scope(stored, passages, kept, entities, unlinked, log, before.hits, before.misses, change)
+        after = Scope(stored, passages, kept, entities, unlinked, log, before.notes, before.hits, before.misses, change)
         self._swap(scope, after, active)
         return Written(
             added=tuple(item_id for item_id in entries if item_id not in before.stored),
@@ -205,16 +204,50 @@ class ReferenceStore:
         self._state = replace(self._state, cache=left)
         return gone
 
-    # The retrieval log.
+    # The retrieval log, uses and notes.
 
-    async def log(self, scope: str, retrieval: Retrieval, *, max_entries: int) -> None:
-        if kept := self._scope(scope).stored:
-            logged = replace(self._scope(scope), log=with_entry(self._scope(scope).log, retrieval, kept, max_entries))
-            self._state = replace(self._state, scopes={**self._state.scopes, scope: logged})
+    def _keep(self, scope: str, changed: Scope) -> None:
+        self._state = replace(self._state, scopes={**self._state.scopes, scope: changed})
+
+    async def log(self, scope: str, retrieval: Retrieval, *, max_entries: int) -> bool:
+        kept = self._scope(scope)
+        if kept.stored:
+            self._keep(scope, replace(kept, log=with_entry(kept.log, retrieval, kept.stored, max_entries)))
+        return True
 
     async def retrievals(self, scope: str, *, since: datetime | None = None) -> AsyncIterator[Retrieval]:
         for entry in newest_first(self._scope(scope).log, since):
             yield entry
+
+    async def retrieval(self, scope: str, retrieval_id: str) -> Retrieval | None:
+        return self._scope(scope).log.get(retrieval_id)
+
+    async def clear_log(self, scope: str, *, profile: str | None = None) -> int:
+        kept = self._scope(scope)
+        left = {name: each for name, each in kept.log.items() if profile is not None and each.profile != profile}
+        self._keep(scope, replace(kept, log=left))
+        return len(kept.log) - len(left)
+
+    async def use(self, scope: str, ids: Sequence[str], *, at: datetime, retrieval: str | None = None) -> list[str]:
+        kept = self._scope(scope)
+        log, counted = kept.log, sorted(set(ids) & set(kept.stored))
+        if retrieval is not None:
+            log, counted = with_uses(kept.log, scope, retrieval, ids)
+        if counted:
+            stored = {**kept.stored, **{item_id: used_once(kept.stored[item_id], at) for item_id in counted}}
+            self._swap(scope, replace(kept, stored=stored, log=log, change=self._state.change + 1), self._state.space)
+        return counted
+
+    async def note(self, scope: str, name: str) -> Mapping[str, Any] | None:
+        return self._scope(scope).notes.get(name)
+
+    async def notes(self, scope: str) -> dict[str, Mapping[str, Any]]:
+        return dict(sorted(self._scope(scope).notes.items()))
+
+    async def set_note(self, scope: str, name: str, value: Mapping[str, Any] | None) -> None:
+        kept = self._scope(scope)
+        others = {each: noted for each, noted in kept.notes.items() if each != name}
+        self._keep(scope, replace(kept, notes=others if value is None else {**others, name: notes.checked(name, value)}))
 
     # Reading.
 
@@ -317,12 +350,16 @@ class ReferenceStore:
         kept = self._scope(scope)
         corpus = Corpus([parts_of(entry.item) for entry in kept.stored.values()])
         scores = ((entry.item.id, corpus.score(query, parts_of(entry.item))) for entry in kept.matching(where))
-        return _best((Hit(item_id, score) for item_id, score in scores if score is not None), k)
+        return best((Hit(item_id, score) for item_id, score in scores if score is not None), k)
 
     async def search_vectors(self, scope: str, vector: Vector, *, k: int, where: Filter | None = None, of: Vectors = "chunks") -> Ranking:
-        own, near = self._own_passages(scope), _nearest if of == "chunks" else _as_a_whole
-        unit = _unit(vector, self._state.space.dim if self._state.space else None)
-        return _best((near(e.item.id, own[e.item.id], unit) for e in self._scope(scope).matching(where) if e.item.id in own), k)
+        own, near = self._own_passages(scope), nearest if of == "chunks" else as_a_whole
+        asked = unit(vector, self._state.space.dim if self._state.space else None)
+        return best((near(e.item.id, own[e.item.id], asked) for e in self._scope(scope).matching(where) if e.item.id in own), k)
+
+    async def newest(self, scope: str, *, k: int, where: Filter | None = None) -> list[str]:
+        found = sorted(self._scope(scope).matching(where), key=lambda entry: entry.item.created_at, reverse=True)
+        return [entry.item.id for entry in found[: max(k, 0)]]
 
     # The store itself.
 
@@ -350,37 +387,6 @@ class ReferenceStore:
 
     async def close(self) -> None:
         """Nothing is open."""
-
-
-def _unit(vector: Vector, dim: int | None) -> Vector:
-    """The question's vector at length one. A zero has no direction and stays; it is equally far from everything."""
-    if dim is not None and np.shape(vector) != (dim,):
-        raise InvalidInput(f"the query vector has the shape {np.shape(vector)!r}, not ({dim},): use the model that filled the store")
-    if not np.isfinite(vector).all():
-        raise InvalidInput("the query vector holds a number that is not finite: check the embedding model")
-    return vector / (float(np.linalg.norm(vector)) or 1.0)
-
-
-def _nearest(item_id: str, passages: Passages, unit: Vector) -> Hit:
-    """An item by its best passage."""
-    best, chunk = max((_cosine(row, unit), -at) for at, row in enumerate(passages.vectors))
-    return Hit(item_id, (1 + best) / 2, passages.chunks[-chunk].ordinal)
-
-
-def _as_a_whole(item_id: str, passages: Passages, unit: Vector) -> Hit:
-    """An item by the mean of its passages, which is kept as they are."""
-    (mean,) = half(means(passages.vectors))
-    return Hit(item_id, (1 + _cosine(mean, unit)) / 2)
-
-
-def _cosine(row: Vector, unit: Vector) -> float:
-    """Kept as float16 a unit vector may be a little longer than one."""
-    return min(1.0, max(-1.0, float(row @ unit)))
-
-
-def _best(hits: Iterable[Hit], k: int) -> Ranking:
-    rounded = [replace(hit, score=round(hit.score, DECIMALS)) for hit in hits]
-    return tuple(sorted(rounded, key=lambda hit: (-hit.score, hit.id))[: max(k, 0)])
 
 
 def _lies_under(source_ref: str, under: str) -> bool:

@@ -5,14 +5,15 @@ from __future__ import annotations
 from sqlalchemy import Connection, delete, func, select
 
 from ...model import Finding
-from .schema import CacheRow, ChunkRow, FieldRow, FoundRow, ItemRow, OutlineRow, SymbolRow
+from .mentions import UNMENTIONED, make_missing
+from .schema import CacheRow, ChunkRow, FieldRow, FoundRow, ItemRow, MentionRow, OutlineRow, SymbolRow
 from .symbols import astray, make_again
 
 
 def orphans(connection: Connection, *, repair: bool) -> Finding:
     """Rows of items that are not there, and what the cache has of a content that an item does not have."""
     found: dict[str, int] = {}
-    for table in (FieldRow, ChunkRow, SymbolRow, OutlineRow, CacheRow, FoundRow):
+    for table in (FieldRow, ChunkRow, SymbolRow, OutlineRow, MentionRow, CacheRow, FoundRow):
         owner = select(ItemRow.id).where(ItemRow.scope == table.scope, ItemRow.id == table.item_id)
         if table is CacheRow:
             owner = owner.where(ItemRow.content_hash == CacheRow.content_hash)
@@ -22,6 +23,15 @@ def orphans(connection: Connection, *, repair: bool) -> Finding:
                 connection.execute(delete(table).where(~owner.exists()))
     detail = ", ".join(f"{count} {name} without an item" for name, count in found.items()) or "every row has its item"
     return Finding("rows", not found or repair, detail, repaired=bool(found) and repair)
+
+
+def mentions(connection: Connection, *, repair: bool) -> Finding:
+    """Whether every item is found by the entities that it is about."""
+    missing = connection.scalar(select(func.count()).select_from(ItemRow).where(*UNMENTIONED)) or 0
+    if missing and repair:
+        make_missing(connection)
+    detail = f"{missing} items are not found by their entities" if missing else "every item is found by its own"
+    return Finding("entities", not missing or repair, detail, repaired=bool(missing) and repair)
 
 
 def symbols(connection: Connection, *, repair: bool) -> Finding:

@@ -5,13 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from sqlalchemy import Boolean, ColumnElement, Select, func, literal, select
+from sqlalchemy import Boolean, ColumnElement, literal
 from sqlalchemy.ext.compiler import compiles
 from sqlalchemy.orm import InstrumentedAttribute
 from sqlalchemy.sql.compiler import SQLCompiler
 from sqlalchemy.sql.functions import FunctionElement
-
-from .types import Exact, JsonList
 
 
 def has_any(lists: InstrumentedAttribute[Any], texts: Sequence[Any]) -> ColumnElement[bool]:
@@ -22,11 +20,6 @@ def has_any(lists: InstrumentedAttribute[Any], texts: Sequence[Any]) -> ColumnEl
 def is_filled(lists: InstrumentedAttribute[Any]) -> ColumnElement[bool]:
     """Whether there is anything in the list."""
     return lists != literal([], lists.type)
-
-
-def about(entities: Sequence[Any]) -> Select[Any]:
-    """The items that have one of these entities, by a function of ours on Postgres: there row security keeps a condition from its index."""
-    return select(func.items_about(literal(list(entities), JsonList()), type_=Exact()))
 
 
 class _HasAny(FunctionElement[bool]):
@@ -49,6 +42,5 @@ def _on_sqlite(element: _HasAny, compiler: SQLCompiler, **options: Any) -> str:
 
 @compiles(_HasAny, "postgresql")
 def _on_postgres(element: _HasAny, compiler: SQLCompiler, **options: Any) -> str:
-    """By containment, which a GIN index on the column answers."""
     column, asked = (compiler.process(clause, **options) for clause in element.clauses)
     return f"{column} @> ANY (ARRAY(SELECT jsonb_build_array(value) FROM jsonb_array_elements({asked})))"

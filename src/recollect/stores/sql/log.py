@@ -8,7 +8,7 @@ from itertools import groupby
 from operator import attrgetter
 from typing import Any
 
-from sqlalchemy import Connection, and_, delete, insert, literal, select, tuple_
+from sqlalchemy import Connection, Select, and_, delete, insert, literal, select, tuple_
 
 from ...model import Part, Retrieval, Returned
 from .rows import pages
@@ -67,6 +67,13 @@ def _shrink(connection: Connection, scope: str, max_entries: int) -> None:
         connection.execute(delete(RetrievalRow).where(RetrievalRow.scope == scope, RetrievalRow.id.in_(page)))
 
 
+def clear(connection: Connection, scope: str, profile: str | None) -> int:
+    """Throw away all entries, or those of a profile; how many."""
+    own = [RetrievalRow.scope == scope, *([] if profile is None else [RetrievalRow.profile == profile])]
+    connection.execute(delete(FoundRow).where(FoundRow.scope == scope, FoundRow.retrieval.in_(select(RetrievalRow.id).where(*own))))
+    return connection.execute(delete(RetrievalRow).where(*own)).rowcount
+
+
 def page_after(connection: Connection, scope: str, since: datetime | None, after: Retrieval | None) -> list[Retrieval]:
     """Some entries, those that come next, newest first. One statement sees one state: entries and what they found."""
     wanted = select(RetrievalRow).where(RetrievalRow.scope == scope)
@@ -74,7 +81,18 @@ def page_after(connection: Connection, scope: str, since: datetime | None, after
         wanted = wanted.where(RetrievalRow.at >= since)
     if after is not None:
         wanted = wanted.where(tuple_(RetrievalRow.at, RetrievalRow.id) < tuple_(literal(after.at, UtcTime), literal(after.id, Exact)))
-    page = wanted.order_by(*NEWEST_FIRST).limit(PAGE).subquery()
+    return _entries(connection, wanted.order_by(*NEWEST_FIRST).limit(PAGE))
+
+
+def entry(connection: Connection, scope: str, retrieval_id: str) -> Retrieval | None:
+    """The entry of an id."""
+    wanted = select(RetrievalRow).where(RetrievalRow.scope == scope, RetrievalRow.id == retrieval_id)
+    return next(iter(_entries(connection, wanted)), None)
+
+
+def _entries(connection: Connection, wanted: Select[Any]) -> list[Retrieval]:
+    """The entries that a statement gives, newest first, with what they found."""
+    page = wanted.subquery()
     query = (
         select(page, FoundRow.rank, FoundRow.item_id, FoundRow.score, FoundRow.parts)
         .outerjoin(FoundRow, and_(FoundRow.scope == page.c.scope, FoundRow.retrieval == page.c.id))

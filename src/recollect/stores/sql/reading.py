@@ -3,18 +3,21 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from bisect import bisect_right
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from datetime import datetime
 from functools import partial
-from typing import Protocol, TypeVar
+from typing import Any, Protocol, TypeVar
 
 from sqlalchemy import Connection, select
 
 from ...filters import Filter
 from ...model import Direction, Edge, Entity, Head, Known, Passages, Retrieval, Space, Stored, Symbol, Visit
-from . import entities, graph, log, rows, symbols
+from . import entities, graph, log, notes, rows, symbols
 from . import passages as passage_rows
 from .facets import count_values, known_fields
+from .few import SCANNED, few
+from .newest import newest
 from .schema import EntityRow, ItemRow, ScopeRow
 from .write import state_of
 
@@ -75,6 +78,17 @@ class SqlReading(ABC):
         return await self._read_of(scope, len(ids), partial(rows.heads, scope=scope, ids=ids))
 
     async def scan(self, scope: str, where: Filter | None = None) -> AsyncIterator[Stored]:
+        if (
+            where is not None
+            and (found := await self._read(scope, lambda own: few(own, scope, where, ItemRow.id, most=SCANNED))) is not None
+        ):
+            ids = sorted(row.id for row in found)
+            while ids:
+                page = await self._read_page(scope, partial(rows.page_of, scope=scope, ids=ids[:PAGE]))
+                for entry in page:
+                    yield entry
+                ids = ids[bisect_right(ids, page[-1].item.id) :] if page else ids[PAGE:]
+            return
         after = ""
         while page := await self._read_page(scope, partial(rows.page_after, scope=scope, where=where, after=after, size=PAGE)):
             for entry in page:
@@ -120,6 +134,18 @@ class SqlReading(ABC):
             for entry in page:
                 yield entry
             after = page[-1]
+
+    async def retrieval(self, scope: str, retrieval_id: str) -> Retrieval | None:
+        return await self._read_of(scope, 1, partial(log.entry, scope=scope, retrieval_id=retrieval_id))
+
+    async def note(self, scope: str, name: str) -> Mapping[str, Any] | None:
+        return await self._read_of(scope, 1, partial(notes.note, scope=scope, name=name))
+
+    async def notes(self, scope: str) -> dict[str, Mapping[str, Any]]:
+        return await self._read(scope, partial(notes.notes, scope=scope))
+
+    async def newest(self, scope: str, *, k: int, where: Filter | None = None) -> list[str]:
+        return await self._read(scope, partial(newest, scope=scope, k=k, where=where))
 
     async def known(self, scope: str, source: str, under: str) -> dict[str, Known]:
         return await self._read(scope, lambda connection: rows.known(connection, scope, source, under))

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from datetime import UTC
 from typing import Any, Final
 
-from sqlalchemy import Connection, bindparam, select
+from sqlalchemy import Connection, Select, bindparam, select
 
 from ...errors import InvalidInput
 from ...filters import Filter, metadata_values, type_of
@@ -56,8 +56,12 @@ ITEMS_BY_ID: Final = select(*ITEM_COLUMNS).where(ItemRow.scope == bindparam("sco
 HEADS_BY_ID: Final = select(*HEAD_COLUMNS).where(ItemRow.scope == bindparam("scope"), given(ItemRow.id, "ids"))
 
 
+UNUSED: Final = ("", "0")
+"""The time of the last use and the number of uses of an item without any. A revision has had them, and is what it was for most items."""
+
+
 def revision(entry: Entry) -> str:
-    """Names all of an entry that a reader can see, so that writing it again is known to change nothing."""
+    """Names all of an entry that a reader can see but its uses, so that writing it again is known to change nothing."""
     item = entry.item
     return digest(
         item.content_hash,
@@ -67,10 +71,11 @@ def revision(entry: Entry) -> str:
         item.summary or "",
         item.status,
         item.version or "",
-        *(at.astimezone(UTC).isoformat() if at else "" for at in (item.created_at, item.updated_at, item.last_used_at)),
+        *(at.astimezone(UTC).isoformat() for at in (item.created_at, item.updated_at)),
+        UNUSED[0],
         repr(item.importance),
         _as_json(item),
-        str(item.use_count),
+        UNUSED[1],
         entry.fingerprint.hex(),
         _how_embedded(entry.passages),
         # Only where there is one: what was written before there were any is the same still.
@@ -130,7 +135,7 @@ def item_row(entry: Entry, seq: int, revised: str) -> dict[str, Any]:
 
 def items(connection: Connection, scope: str, ids: Sequence[str]) -> list[Stored]:
     """The items of these ids that there are, in the order given."""
-    found = (row for page in pages(ids) for row in connection.execute(ITEMS_BY_ID, {"scope": scope, "ids": page}))
+    found = (row for page in pages(ids) for row in connection.execute(ITEMS_BY_ID, {"scope": scope, "ids": page}).all())
     by_id = {entry.item.id: entry for entry in map(stored, found)}
     return [by_id[item_id] for item_id in dict.fromkeys(ids) if item_id in by_id]
 
@@ -138,15 +143,24 @@ def items(connection: Connection, scope: str, ids: Sequence[str]) -> list[Stored
 def heads(connection: Connection, scope: str, ids: Sequence[str]) -> dict[str, Head]:
     """What is known of items but their texts, by id."""
     found = [row for page in pages(ids) for row in connection.execute(HEADS_BY_ID, {"scope": scope, "ids": page}).all()]
-    return {row[0]: Head(*row) for row in found}
+    return {row.id: Head(*row)._replace(entities=tuple(row.entities)) for row in found}
 
 
 def page_after(connection: Connection, scope: str, where: Filter | None, after: str, size: int) -> list[Stored]:
     """Some items that pass the filter, those that come next by id: so many, or fewer where their texts are long."""
     query = select(*ITEM_COLUMNS).where(ItemRow.scope == scope, ItemRow.id > after, holds(where, scope, per_row=True))
+    return _page(connection, query.order_by(ItemRow.id).limit(size))
+
+
+def page_of(connection: Connection, scope: str, ids: Sequence[str]) -> list[Stored]:
+    """Those of these items that there are, in order of id: all, or the first ones where their texts are long."""
+    return _page(connection, ITEMS_BY_ID.order_by(ItemRow.id), {"scope": scope, "ids": ids})
+
+
+def _page(connection: Connection, query: Select[Any], values: Mapping[str, Any] | None = None) -> list[Stored]:
     page: list[Stored] = []
     chars = 0
-    with connection.execute(query.order_by(ItemRow.id).limit(size).execution_options(stream_results=True, max_row_buffer=FETCHED)) as found:
+    with connection.execute(query.execution_options(stream_results=True, max_row_buffer=FETCHED), values) as found:
         for row in found:
             page.append(stored(row))
             chars += len(row.text) + len(page[-1].outline)

@@ -11,7 +11,7 @@ from sqlalchemy.orm import DeclarativeBase, Mapped, mapped_column
 from ...model import SUPERSEDES
 from .types import Exact, HalfVector, JsonList, UtcTime
 
-VERSION = 5
+VERSION = 6
 """The schema's number. A store with a higher one was written by a newer Recollect."""
 
 
@@ -86,9 +86,22 @@ class ItemRow(Table):
         Index("items_by_seq", "scope", "seq", "id", unique=True),
         Index("items_by_content", "scope", "content_hash"),
         Index("items_by_source", "scope", "source", "source_ref"),
-        Index("items_by_kind", "scope", "kind"),
-        Index("items_by_time", "scope", "created_at"),
+        # In the order in which the newest are read, of all and of each kind.
+        Index("items_by_kind", "scope", "kind", created_at.desc(), "id"),
+        Index("items_by_time", "scope", created_at.desc(), "id"),
     )
+
+
+class MentionRow(Table):
+    """An entity that an item is about, by its key, with the item's time: so the newest of an entity are read, however many it has."""
+
+    __tablename__ = "mentions"
+    scope: Mapped[str] = mapped_column(Exact, primary_key=True)
+    item_id: Mapped[str] = mapped_column(Exact, primary_key=True)
+    entity: Mapped[str] = mapped_column(Exact, primary_key=True)
+    created_at: Mapped[datetime] = mapped_column(UtcTime)
+
+    __table_args__ = (Index("mentions_by_time", "scope", "entity", created_at.desc(), "item_id"),)
 
 
 class FieldRow(Table):
@@ -172,6 +185,15 @@ class FoundRow(Table):
     parts: Mapped[list[dict[str, Any]]] = mapped_column(JSON)
 
     __table_args__ = (Index("retrieved_by_item", "scope", "item_id"),)
+
+
+class NoteRow(Table):
+    """Something small that was noted of a scope."""
+
+    __tablename__ = "notes"
+    scope: Mapped[str] = mapped_column(Exact, primary_key=True)
+    name: Mapped[str] = mapped_column(Exact, primary_key=True)
+    value: Mapped[dict[str, Any]] = mapped_column(JSON)
 
 
 class OutlineRow(Table):

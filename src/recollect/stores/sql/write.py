@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Mapping, Sequence
+from datetime import datetime
 from secrets import token_hex
 from typing import Any, NamedTuple
 
@@ -12,11 +13,12 @@ from sqlalchemy import Connection, bindparam, delete, func, insert, or_, select,
 from sqlalchemy.dialects import postgresql, sqlite
 from sqlalchemy.orm import DeclarativeBase
 
-from ...errors import InvalidInput, ModelMismatch
+from ...errors import InvalidInput, ModelMismatch, StoreChanged
 from ...model import Batch, Edge, Entry, Passages, Space, Written
 from ..entities import checked as checked_entities
 from . import entities, linking, rows
 from .log import forget_items
+from .mentions import mention_rows
 from .passages import chunk_rows
 from .rows import pages
 from .schema import (
@@ -28,6 +30,8 @@ from .schema import (
     FieldRow,
     FoundRow,
     ItemRow,
+    MentionRow,
+    NoteRow,
     OutlineRow,
     RetrievalRow,
     ScopeRow,
@@ -36,7 +40,7 @@ from .schema import (
 )
 from .symbols import symbol_rows
 
-OF_AN_ITEM = (FieldRow, ChunkRow, SymbolRow, OutlineRow)
+OF_AN_ITEM = (FieldRow, ChunkRow, SymbolRow, OutlineRow, MentionRow)
 """Tables with rows of a version of an item, which go with it. What the cache has is of its content, and may stay longer."""
 
 
@@ -75,6 +79,7 @@ class Present(NamedTuple):
     revision: str
     stamp: str | None
     content_hash: str
+    uses: tuple[int, datetime | None]
 
 
 class Writer(ABC):
@@ -88,6 +93,7 @@ class Writer(ABC):
         EdgeRow,
         EntityNameRow,
         EntityRow,
+        NoteRow,
         ItemRow,
         ScopeRow,
     )
@@ -101,10 +107,12 @@ class Writer(ABC):
 
     def write(self, batch: Batch) -> Written:
         entries = self._checked(batch)
+        if batch.follows not in (None, state_of(self._connection, self._scope)):
+            raise StoreChanged(self._scope)
         self._enter_space(entries)
         present = self._present([*entries, *batch.delete])
         revisions = {item_id: rows.revision(entry) for item_id, entry in entries.items()}
-        unchanged = [item_id for item_id in entries if item_id in present and present[item_id].revision == revisions[item_id]]
+        unchanged = [name for name, entry in entries.items() if name in present and _is_same(entry, revisions[name], present[name])]
         self._restamp(entries[item_id] for item_id in unchanged if entries[item_id].item.stamp != present[item_id].stamp)
         fresh = {item_id: entry for item_id, entry in entries.items() if item_id not in set(unchanged)}
         gone = [item_id for item_id in dict.fromkeys(batch.delete) if item_id in present and item_id not in entries]
@@ -163,9 +171,10 @@ class Writer(ABC):
         self._connection.execute(on_conflict)
 
     def _present(self, ids: Sequence[str]) -> dict[str, Present]:
-        query = select(ItemRow.id, ItemRow.seq, ItemRow.revision, ItemRow.stamp, ItemRow.content_hash).where(ItemRow.scope == self._scope)
+        columns = (ItemRow.id, ItemRow.seq, ItemRow.revision, ItemRow.stamp, ItemRow.content_hash, ItemRow.use_count, ItemRow.last_used_at)
+        query = select(*columns).where(ItemRow.scope == self._scope)
         return {
-            row[0]: Present(*row[1:])
+            row.id: Present(*row[1:5], uses=(row.use_count, row.last_used_at))
             for page in pages(list(dict.fromkeys(ids)))
             for row in self._connection.execute(query.where(ItemRow.id.in_(page)))
         }
@@ -207,7 +216,8 @@ class Writer(ABC):
             for item_id, entry in fresh.items()
             if entry.outline
         ]
-        tables = {ItemRow: items, FieldRow: fields, ChunkRow: chunks, SymbolRow: symbols, OutlineRow: outlines}
+        mentions = [row for entry in fresh.values() for row in mention_rows(entry.item)]
+        tables = {ItemRow: items, FieldRow: fields, ChunkRow: chunks, SymbolRow: symbols, OutlineRow: outlines, MentionRow: mentions}
         for table, found in tables.items():
             self._put(table, found)
 
@@ -320,6 +330,11 @@ class Writer(ABC):
         """Add rows."""
         if found:
             self._connection.execute(insert(table), list(found))
+
+
+def _is_same(entry: Entry, revision: str, present: Present) -> bool:
+    """Whether a reader would see no change but the stamp."""
+    return revision == present.revision and (entry.item.use_count, entry.item.last_used_at) == present.uses
 
 
 def refuse_misfits(item_id: str, passages: Passages, space: Space) -> None:

@@ -21,6 +21,7 @@ from sqlalchemy import Connection, select
 from ...model import Space, Vectors, digest
 from ...nearness import means
 from ...settings import VectorSettings
+from ..kept import Kept
 from ..sql.schema import ChunkRow, ItemRow, ScopeRow, TombstoneRow
 from . import slots
 from . import text as text_index
@@ -30,6 +31,9 @@ from .vectors import VectorIndex
 
 ITEMS_PER_PAGE = 2_000
 """Items of which vectors are held in memory at once while catching up: at 20 chunks of 384 numbers each, about 60 MB."""
+
+LISTINGS = 8
+"""Of filters, that are kept of a scope; one of 50,000 items takes 400 KB."""
 
 TEXT = "text"
 """The folder of the text index."""
@@ -57,6 +61,8 @@ class ScopeIndexes:
         self._text: TextIndex | None = None
         self._vectors: dict[Vectors, tuple[Space, VectorIndex]] = {}
         self._private: tuple[Space, VectorIndex] | None = None
+        self.listings: Kept[Numbers | None] = Kept(LISTINGS)
+        """What filters leave, for as long as nothing in the scope changes: the versions of the items, None where they are many."""
         self._opening = threading.RLock()
         self._making_private = threading.Lock()
 

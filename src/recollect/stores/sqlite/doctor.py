@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator
 from sqlalchemy import Connection, func, select
 
 from ...model import Finding, Space, Vectors
-from ..sql.doctor import orphans, symbols
+from ..sql.doctor import mentions, orphans, symbols
 from ..sql.schema import VERSION, ChunkRow, ItemRow, MetaRow, ScopeRow
 from ..sql.write import active_space
 from . import text as text_index
@@ -23,6 +23,7 @@ def examine(connection: Connection, of: Callable[[str], ScopeIndexes], *, repair
 def _examine(connection: Connection, of: Callable[[str], ScopeIndexes], repair: bool) -> Iterator[Finding]:
     yield _truth(connection)
     yield orphans(connection, repair=repair)
+    yield mentions(connection, repair=repair)
     yield _symbols(connection, repair)
     yield _spans(connection)
     space = active_space(connection)

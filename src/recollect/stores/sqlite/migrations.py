@@ -9,8 +9,8 @@ from typing import Final
 
 from sqlalchemy import Connection, select, update
 
+from ..sql import mentions, symbols
 from ..sql.schema import VERSION, MetaRow
-from ..sql.symbols import make_missing
 
 STEPS: Final[dict[int, tuple[str, ...]]] = {
     2: (
@@ -57,6 +57,16 @@ STEPS: Final[dict[int, tuple[str, ...]]] = {
         "CREATE INDEX edges_by_origin ON edges (scope, origin, source, type, target)",
         "CREATE INDEX edges_to_superseded ON edges (scope, target, source) WHERE type = 'SUPERSEDES'",
     ),
+    6: (
+        "CREATE TABLE notes (scope VARCHAR NOT NULL, name VARCHAR NOT NULL, value JSON NOT NULL, PRIMARY KEY (scope, name))",
+        "CREATE TABLE mentions (scope VARCHAR NOT NULL, item_id VARCHAR NOT NULL, entity VARCHAR NOT NULL, created_at DATETIME NOT NULL,"
+        " PRIMARY KEY (scope, item_id, entity))",
+        "CREATE INDEX mentions_by_time ON mentions (scope, entity, created_at DESC, item_id)",
+        "DROP INDEX items_by_kind",
+        "CREATE INDEX items_by_kind ON items (scope, kind, created_at DESC, id)",
+        "DROP INDEX items_by_time",
+        "CREATE INDEX items_by_time ON items (scope, created_at DESC, id)",
+    ),
 }
 """What leads to a version from the one before it."""
 
@@ -81,6 +91,11 @@ SEEN_AS: Final[dict[int, tuple[str, ...]]] = {
         "CREATE TEMP TABLE entity_names (scope, key, entity_id)",
         "CREATE TEMP VIEW IF NOT EXISTS scopes AS SELECT *, '' AS state FROM main.scopes",
     ),
+    6: (
+        "CREATE TEMP TABLE notes (scope, name, value)",
+        "CREATE TEMP VIEW mentions AS SELECT i.scope, i.id AS item_id, own.value AS entity, i.created_at"
+        " FROM main.items AS i, json_each(i.entities) AS own",
+    ),
 }
 """What makes a database of the version before look like one of a version to a connection that only reads."""
 
@@ -93,7 +108,8 @@ def upgrade(connection: Connection) -> None:
     for step in range(version + 1, VERSION + 1):
         for statement in STEPS[step]:
             connection.exec_driver_sql(statement)
-    make_missing(connection)
+    symbols.make_missing(connection)
+    mentions.make_missing(connection)
     connection.execute(update(MetaRow).where(MetaRow.name == "version").values(value=str(VERSION)))
 
 

@@ -34,6 +34,8 @@ WITH_ROWS: Final = 0.4
 SHARED_PLACES: Final = 0.5
 # Rescoring gathers rows from here and there; at this share of them scoring all, in order, is as fast.
 EXACT_SHARE: Final = 0.5
+# Where fewer than one row in so many may be returned, their codes are put together first: 30,000 of a million in 1 ms, a scan of all 8.
+GATHERED: Final = 8
 # Too few items among the candidates: ask for this many times more.
 GROWTH: Final = 4
 # Rows a walk keeps for each item asked for: recall@50 of 28,000 passages is .982 with 2 and .993 with 4, in .3 and .45 ms.
@@ -132,12 +134,19 @@ class Search:
         """The rows of the nearest codes, rescored; more of them until there are k items."""
         wanted = self._candidates()
         while wanted < EXACT_SHARE * self.count:
-            rows = nearest_codes(self.snapshot.codes, self._code(), wanted, self._mask())
+            rows = self._nearest_codes(wanted)
             found = self._ranked(rows, self._cosines(rows))
             if len(found.seqs) == self.k:
                 return found
             wanted *= GROWTH
         return self._exact()
+
+    def _nearest_codes(self, k: int) -> Rows:
+        """The k rows of the nearest codes, of those that may be returned."""
+        codes = self.snapshot.codes
+        if self.rows is not None and GATHERED * len(self.rows) < len(codes):
+            return self.rows[nearest_codes(codes.take(self.rows, axis=0), self._code(), k, None)]
+        return nearest_codes(codes, self._code(), k, self._mask())
 
     def _walk(self) -> Found:
         """What the graph proposes and the nearest codes of the rows that came after it, rescored."""

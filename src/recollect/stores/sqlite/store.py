@@ -23,7 +23,8 @@ from ...model import Batch, Finding, Passages, Ranking, Retrieval, Space, StoreS
 from ...settings import CacheSettings, VectorSettings
 from ...textquery import Node
 from ..sql import log as retrieval_log
-from ..sql.reading import SqlReading, filled_scopes
+from ..sql.keeping import SqlKeeping
+from ..sql.reading import filled_scopes
 from ..sql.schema import VERSION, ScopeRow
 from ..sql.write import active_space
 from . import text as text_index
@@ -55,10 +56,11 @@ BRIEF_S = 0.01
 """How long the caller's own thread may read: ten items of a megabyte take 65 ms, and their passages 290."""
 
 
-class SqliteStore(SqlReading):
+class SqliteStore(SqlKeeping):
     """A folder on this machine: `recollect.db`, and for each scope the indexes derived from it."""
 
     _graph = walk
+    _cache: EmbeddedCache
 
     def __init__(
         self,
@@ -133,6 +135,15 @@ class SqliteStore(SqlReading):
         with explained(self.folder), self._lock.held(self._lock_timeout_s):
             yield
 
+    async def _change(self, scope: str, function: Callable[[Connection], R]) -> R:
+        """What no derived index has to follow."""
+
+        def work() -> R:
+            with self._writing(), self._db.change() as connection:
+                return function(connection)
+
+        return await self._run_writing(work)
+
     async def write(self, scope: str, batch: Batch, *, space: Space | None = None) -> Written:
         return await self._run_writing(self._write, scope, batch, space)
 
@@ -149,11 +160,7 @@ class SqliteStore(SqlReading):
     async def add_passages(
         self, scope: str, space: Space, passages: Mapping[str, Passages], *, contents: Mapping[str, str] | None = None
     ) -> None:
-        def add() -> None:
-            with self._writing(), self._db.change() as connection:
-                SqliteWriter(connection, scope, space).add_passages(passages, contents or {})
-
-        await self._run_writing(add)
+        await self._change(scope, lambda connection: SqliteWriter(connection, scope, space).add_passages(passages, contents or {}))
 
     async def use_space(self, space: Space) -> None:
         def switch() -> None:
@@ -195,28 +202,24 @@ class SqliteStore(SqlReading):
         # Not on the thread that writes, where it would wait for a write that is going on.
         await self._run(self._cache.keep, scope, recipe, made, at)
 
-    async def clear_cache(self, scope: str) -> int:
-        def clear() -> int:
-            with self._writing(), self._db.change() as connection:
-                return self._cache.clear(connection, scope)
-
-        return await self._run_writing(clear)
-
     # The retrieval log.
 
-    async def log(self, scope: str, retrieval: Retrieval, *, max_entries: int) -> None:
-        def keep() -> None:
-            with (
-                suppress(StoreBusy, StoreFull, StoreReadOnly),
-                explained(self.folder),
-                self._logging,  # The entry before it may still be on its way, though who asked for it has gone.
-                self._lock.held(0),
-                self._db.change(patient=False) as connection,
-            ):
-                retrieval_log.keep(connection, scope, retrieval, max_entries)
+    async def log(self, scope: str, retrieval: Retrieval, *, max_entries: int) -> bool:
+        def keep() -> bool:
+            try:
+                with (
+                    suppress(StoreFull, StoreReadOnly),
+                    explained(self.folder),
+                    self._logging,  # The entry before it may still be on its way, though who asked for it has gone.
+                    self._lock.held(0),
+                    self._db.change(patient=False) as connection,
+                ):
+                    retrieval_log.keep(connection, scope, retrieval, max_entries)
+            except StoreBusy:
+                return False
+            return True
 
-        if self._db.writable:
-            await self._run(keep)
+        return not self._db.writable or await self._run(keep)
 
     # The derived indexes.
 
@@ -336,7 +339,7 @@ class SqliteStore(SqlReading):
                 among = None if allowed is None else allowed.tolist()
                 return [Found(seq, score) for seq, score in indexes.text.search(query, k=n, allowed=among)]
 
-            return Collector(connection, scope, where).best(ask, k)
+            return Collector(connection, scope, where, indexes.listings).best(ask, k)
 
         return await self._run(self._search, scope, search)
 
@@ -357,7 +360,7 @@ class SqliteStore(SqlReading):
                 chunks = ordinals.tolist() if of == "chunks" else [None] * len(seqs)
                 return [Found(*found) for found in zip(seqs.tolist(), similarities.tolist(), chunks, strict=True)]
 
-            return Collector(connection, scope, where).best(ask, k)
+            return Collector(connection, scope, where, indexes.listings).best(ask, k)
 
         return self._search(scope, search)
 
