@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from recollect.naming import MAX_KEY, allowed_edits, edits, exact_key, folded, keys_of, near_keys
+from recollect.naming import MAX_KEY, allowed_edits, edits, exact_key, folded, keys_of, near_keys, short_name
 
 SAME = [
     ("Łódź, St.", "łodzst"),
@@ -126,3 +126,47 @@ def test_edits_are_counted_alike_in_both_directions(first: str, second: str, mos
     counted = edits(first, second, 99)
     assert counted is not None
     assert edits(first, second, most) == (counted if counted <= most else None)
+
+
+@pytest.mark.parametrize(
+    ("name", "short"),
+    [
+        ("Acme Corporation", "Acme"),
+        ("acme corp", "acme"),
+        ("Acme, Inc.", "Acme"),
+        ("Foo Bar Ltd.", "Foo Bar"),
+        ("Foo L.L.C.", "Foo"),
+        ("Foo GmbH & Co. KG", "Foo"),
+        ("Tiffany & Co.", "Tiffany"),
+        ("Smith and Company", "Smith"),
+        ("Marks & Spencer Group plc", "Marks & Spencer"),
+        ("ASML Holding N.V.", "ASML"),
+        ("Nestlé S.A.", "Nestlé"),
+        ("Volvo AB", "Volvo"),
+        ("Nokia Oy", "Nokia"),
+        ("The Home Depot, Inc.", "Home Depot"),
+        ("3M Company", "3M"),
+        ("Study Inc.", "Study"),
+        ("Study Group", ""),
+        ("study group", ""),
+        ("Maria Sa", ""),
+        ("acme ag", ""),
+        ("The Limited", ""),
+        ("A Inc.", ""),
+        ("21 Holdings", ""),
+        ("Acme Corporation Berlin", ""),
+        ("Corporation", ""),
+        (", Inc.", ""),
+        ("Acme", ""),
+        ("", ""),
+    ],
+)
+def test_a_company_is_called_by_its_name_without_a_legal_form(name: str, short: str) -> None:
+    assert short_name(name, {"Study", "study"}.__contains__) == short
+
+
+@given(st.text())
+def test_a_short_name_is_a_part_of_the_name(name: str) -> None:
+    short = short_name(name)
+    assert short in name
+    assert not short or len(short) < len(name)

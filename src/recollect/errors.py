@@ -6,11 +6,13 @@ RecollectError
 ├── MissingExtra          an optional dependency that is not installed
 ├── EmbedderError         a model that cannot be loaded or does not answer
 ├── LlmError              a language model that does not answer, or not as it was asked to
+├── DomainUnavailable     the domain database does not answer, or not as its ontology says
 ├── Stopped               a search that did not come to its end
 │   ├── Cancelled         whoever asked does not wait for it any more
 │   └── DeadlineExceeded  its time was up
 └── StoreError            the store cannot do what was asked
     ├── StoreBusy         another process is writing
+    ├── StoreChanged      what a write follows from is not so any more
     ├── StoreDamaged      the truth itself cannot be read
     ├── StoreFull         no space left
     ├── StoreReadOnly     the folder may not be written
@@ -53,6 +55,10 @@ class LlmError(RecollectError):
         self.is_wrong_answer = is_wrong_answer
 
 
+class DomainUnavailable(RecollectError):
+    """The domain database does not answer, or is not as its ontology says."""
+
+
 class Stopped(RecollectError):
     """A search did not come to its end."""
 
@@ -71,6 +77,13 @@ class StoreError(RecollectError):
 
 class StoreBusy(StoreError):
     """Another process is writing to the store."""
+
+
+class StoreChanged(StoreError):
+    """The scope was changed since that was read which a write follows from."""
+
+    def __init__(self, scope: str) -> None:
+        super().__init__(f"scope {scope!r} was changed meanwhile, and nothing was written: read it again, and write what follows then")
 
 
 class StoreDamaged(StoreError):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import unicodedata
+from collections.abc import Callable
 from itertools import pairwise
 from typing import Final
 
@@ -22,13 +23,27 @@ _ACCENTED: Final = re.compile(
     "[a-zA-Z\u00c0-\u02af\u0370-\u052f\u1c80-\u1c8f\u1d00-\u1dbf\u1e00-\u1fff\u2c60-\u2c7f\ua640-\ua69f\ua720-\ua7ff\uab30-\uab6f]"
 )
 _SIGNS: Final = frozenset("+#")
+_TELLING: Final = re.compile("[+#.]")
+_OTHERS: Final = re.compile("[^a-z0-9]+")
 _VARIANTS: Final = re.compile("[\ufe00-\ufe0f\U000e0100-\U000e01ef]")
 """They choose how a letter looks, and make no other one."""
+
+_FORMS: Final = frozenset(["corporation", "corp", "inc", "incorporated", "ltd", "llc", "llp", "gmbh", "sarl", "plc"])
+"""Legal forms of companies, with or without dots, in whatever letters."""
+_CAPITALS: Final = frozenset(("AG", "KG", "SE", "SA", "BV", "NV", "AB", "OY", "Oy"))
+"""Those that are such only in capitals."""
+_LOOSE: Final = frozenset(["company", "co", "group", "holding", "holdings", "limited"])
+"""Words that are one of a company's name where they have a capital, and its name is no plain word."""
+_LAST: Final = re.compile(r"(?P<name>.*\S)[\s,]+(?P<form>[^\s,]+)", re.DOTALL)
+_OPEN_END: Final = re.compile(r"(?:[\s,&+]|(?<=\s)(?i:and|und|et))+$")
+_ARTICLE: Final = re.compile(r"(?i:the)(?:\s+|$)")
 
 
 def folded(name: str) -> str:
     """Letters and digits in small letters, without accents: `Łódź, St.` is `łodzst`, `Ödön` is `odon`, `㎒` is `mhz`. What tells names
     apart stays: `C#` is `c#`, `Java 1.1` is `java1.1`, and a mark of a script in which marks are no accents."""
+    if name.isascii() and not _TELLING.search(name):
+        return _OTHERS.sub("", name.lower())[:MAX_KEY]
     plain = unicodedata.normalize("NFKD", unicodedata.normalize("NFKD", name).casefold())
     kept: list[str] = []
     last = ""  # What a mark or sign is at; empty where that is left out itself.
@@ -113,3 +128,27 @@ def edits(first: str, second: str, most: int) -> int | None:
         if min(row) > most:
             return None
     return row[-1] if row[-1] <= most else None
+
+
+def short_name(name: str, is_word: Callable[[str], bool] = lambda _: False) -> str:
+    """The name of a company without its legal form: `Acme` of `Acme Corporation`, `The Acme Co., Inc.` or `Acme GmbH & Co. KG`; empty where
+    it has none. A `Group` is no company where all that stands before it `is_word`, of plain words: `Study Group`."""
+    short = name.strip()
+    is_sure = False
+    while (last := _LAST.fullmatch(short)) and (form := _form(last["form"])):
+        is_sure |= form not in _LOOSE
+        short = _OPEN_END.sub("", last["name"])
+    if short == name.strip():
+        return ""
+    short = _ARTICLE.sub("", short, count=1) if _ARTICLE.match(short) else short
+    key = folded(short)
+    is_name = len(key) > 1 and any(map(str.isalpha, key)) and (is_sure or not is_word(short))
+    return short if is_name else ""
+
+
+def _form(word: str) -> str:
+    """The legal form that a word is, in small letters and without dots; empty where it is none."""
+    plain = word.replace(".", "")
+    small = plain.casefold()
+    is_one = small in _FORMS or plain in _CAPITALS or (small in _LOOSE and word[0].isupper())
+    return small if is_one else ""

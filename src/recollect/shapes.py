@@ -64,6 +64,7 @@ _WANTED: Final = {
     "float_type": "a number",
     "int_type": "a whole number",
     "list_type": "a list",
+    "string_too_short": "a text that is not empty",
     "string_type": "a text",
 }
 _OUT_OF_RANGE: Final = ("greater_than", "greater_than_equal", "less_than_equal")
@@ -127,3 +128,8 @@ def _range(field: FieldInfo | None) -> str:
 def shown(value: object) -> str:
     """A value as an error shows it: in one line, and not too long a one."""
     return repr(value).replace("\n", " ")[:80]
+
+
+def is_number(value: object) -> bool:
+    """Whether it is one: true and false are none."""
+    return isinstance(value, int | float) and not isinstance(value, bool)
