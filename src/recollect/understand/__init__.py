@@ -14,24 +14,18 @@ from ..plan import Plan
 from ..prefs import GraphPrefs, RetrievalPrefs
 from ..profiles import TEXT, VECTOR, Profile, adjusted
 from ..routing import NameQuery
-from ..shapes import MAX_QUERY_CHARS
 from ..textquery import TEXT_CONFIG, Boolean, Node
 from .names import mentioned, recognise
 from .native import native_text
 from .text import parse as parse_text
+from .words import checked
 
 
 def understand(prefs: RetrievalPrefs, *, scope: str, profile: Profile, text_config: str | None = None) -> Plan:
     """The plan of a question, by this profile with the numbers that the question has of its own.
 
     `text_config` is how the store's server reads words, where it can do so and nothing else is said."""
-    text, mode = prefs.query_text, prefs.fts.mode
-    if not text.strip():
-        raise InvalidInput("the query is empty: say what to look for")
-    if not text.isascii() and any("\ud800" <= char <= "\udfff" for char in text):
-        raise InvalidInput("the query has half a character (a lone surrogate) in it: give text that is valid Unicode")
-    if len(text) > MAX_QUERY_CHARS:
-        raise InvalidInput(f"the query has {len(text)} characters, at most {MAX_QUERY_CHARS} are read: shorten it")
+    text, mode = checked(prefs.query_text), prefs.fts.mode
     if text_config is None and prefs.fts.config not in (None, TEXT_CONFIG):
         raise InvalidInput(f"fts.config is {prefs.fts.config!r}: this store reads words as {TEXT_CONFIG!r}, so use that or null")
     native = None if text_config is None else native_text(text, prefs.fts, text_config)

@@ -24,9 +24,9 @@ _MONTH = (
     r"|aug(?:ust)?|sept?(?:ember)?|oct(?:ober)?|nov(?:ember)?|dec(?:ember)?)\.?"
 )
 _YEAR = r"(?:19|20)\d\d"
-_NUMBERS: Final = ("one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve")
-_SOME: Final = {"few": 3, "couple of": 2, "a": 1, "an": 1} | {name: count for count, name in enumerate(_NUMBERS, 1)}
-_COUNT = rf"(?:\d{{1,4}}|(?:a\s+)?few|(?:a\s+)?couple\s+of|an?|{'|'.join(_NUMBERS)})"
+NUMBERS: Final = ("one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve")
+_SOME: Final = {"few": 3, "couple of": 2, "a": 1, "an": 1} | {name: count for count, name in enumerate(NUMBERS, 1)}
+_COUNT = rf"(?:\d{{1,4}}|(?:a\s+)?few|(?:a\s+)?couple\s+of|an?|{'|'.join(NUMBERS)})"
 _UNIT = r"(?:day|week|month|quarter|year)"
 
 TIME_WORDS: Final = frozenset(name[:length] for name in MONTHS for length in (3, 4, len(name))) | {
@@ -148,9 +148,9 @@ def _relative(unit: str, is_last: bool, today: date) -> Times:
         monday = today - timedelta(days=today.weekday() + 7 * is_last)
         return Times(monday.isoformat(), (monday + timedelta(days=6)).isoformat())
     if unit == "month":
-        return _whole(_months_before(today, int(is_last)).isoformat()[:7])
+        return _whole(months_before(today, int(is_last)).isoformat()[:7])
     if unit == "quarter":
-        then = _months_before(today, 3 * is_last)
+        then = months_before(today, 3 * is_last)
         return _quarter(then.year, (then.month + 2) // 3)
     return _whole(f"{today.year - is_last:04}")
 
@@ -170,10 +170,11 @@ def _ago(count: str, unit: str, today: date) -> date:
     many = int(count) if count.isdigit() else _SOME[count.removeprefix("a ")]
     if unit in ("day", "week"):
         return today - timedelta(days=many * (7 if unit == "week" else 1))
-    return _months_before(today, many * {"month": 1, "quarter": 3, "year": 12}[unit])
+    return months_before(today, many * {"month": 1, "quarter": 3, "year": 12}[unit])
 
 
-def _months_before(today: date, count: int) -> date:
+def months_before(today: date, count: int) -> date:
+    """The same day so many months earlier, or the last of a month that has no such day."""
     months = today.year * 12 + today.month - 1 - count
     year, month = divmod(months, 12)
     return date(year, month + 1, min(today.day, monthrange(year, month + 1)[1]))

@@ -49,7 +49,9 @@ _APART: Final = frozenset("([{<\"'“‘«/,;:|")
 
 
 @dataclass(frozen=True, slots=True)
-class _Found:
+class Found:
+    """A name in a question, with everybody who is called so. None is without an entity."""
+
     place: Place
     span: Span
     entities: tuple[Entity, ...]
@@ -59,6 +61,11 @@ class _Found:
 
 async def resolve(store: Store, scope: str, text: str) -> list[EntityMention]:
     """The entities of a question, in its order: none overlaps another, the longest span wins, then the leftmost."""
+    return [_mention(text, one) for one in await found_in(store, scope, text)]
+
+
+async def found_in(store: Store, scope: str, text: str) -> list[Found]:
+    """The names of entities in a question, in its order, as `resolve` finds them."""
     words = words_of(text)
     keys = {place: _keys(text, words, place) for place in _places(text, words)}
     if not keys:
@@ -73,7 +80,7 @@ async def resolve(store: Store, scope: str, text: str) -> list[EntityMention]:
         entities = await store.entities_named(scope, asked, limit=MAX_NEAR)
         called = [(folded(name), name, entity) for entity in entities for name in entity.names]
         found += _apart(one for place in near if (one := _nearest(words, place, names[place], called)) is not None)
-    return [_mention(text, one) for one in sorted(found, key=lambda one: one.place)]
+    return sorted(found, key=lambda one: one.place)
 
 
 def _keys(text: str, words: Sequence[Word], place: Place) -> list[str]:
@@ -135,7 +142,7 @@ def _is_signed(text: str, word: Word) -> bool:
     return len(word.text) == 1 and word.text.isalpha() and text[word.end : word.end + 1] in ("+", "#")
 
 
-def _named(text: str, words: Sequence[Word], place: Place, key: str, entities: Sequence[Entity]) -> _Found | None:
+def _named(text: str, words: Sequence[Word], place: Place, key: str, entities: Sequence[Entity]) -> Found | None:
     """Who is called by these words: those whose name stands here sign by sign, where there are such."""
     span = words[place[0]].start, words[place[1] - 1].end
     names = [name for entity in entities for name in entity.names if exact_key(name) == key]
@@ -144,7 +151,7 @@ def _named(text: str, words: Sequence[Word], place: Place, key: str, entities: S
         entities = [entity for entity in entities if any(_plainly(name) == _plainly(text[slice(*whole)]) for name in entity.names)]
     if (whole is None or whole == span) and not _is_meant(text, words, place, names):
         return None
-    return _Found(place, whole or span, tuple(entities), "exact" if exact_key(entities[0].name) == key else "alias")
+    return Found(place, whole or span, tuple(entities), "exact" if exact_key(entities[0].name) == key else "alias")
 
 
 def _plainly(name: str) -> str:
@@ -209,9 +216,9 @@ def _by_key(entities: Iterable[Entity]) -> dict[str, list[Entity]]:
     return {key: [*named.get(key, ()), *also.get(key, ())] for key in (*named, *also)}
 
 
-def _apart(found: Iterable[_Found]) -> list[_Found]:
+def _apart(found: Iterable[Found]) -> list[Found]:
     """Those that do not overlap: the nearest first, of these the longest."""
-    kept: list[_Found] = []
+    kept: list[Found] = []
     taken: set[int] = set()
     for one in sorted(found, key=lambda one: (one.distance, one.place[0] - one.place[1], one.place)):
         if taken.isdisjoint(range(*one.place)):
@@ -266,7 +273,7 @@ def _is_one_name(words: Sequence[Word], edge: int, other: int, plain: dict[int, 
     return words[first].text[0].isupper() and words[second].text[0].isupper() and words[second].start == words[first].end + 1
 
 
-def _nearest(words: Sequence[Word], place: Place, key: str, called: Iterable[tuple[str, str, Entity]]) -> _Found | None:
+def _nearest(words: Sequence[Word], place: Place, key: str, called: Iterable[tuple[str, str, Entity]]) -> Found | None:
     """Whoever is spelt most nearly so, of entities with what they are called."""
     most = allowed_edits(key)
     fixed = _fixed(words[slice(*place)])
@@ -280,7 +287,7 @@ def _nearest(words: Sequence[Word], place: Place, key: str, called: Iterable[tup
     if not best or len({other for other, _ in best}) > MAX_NEAR_NAMES:
         return None
     span = words[place[0]].start, words[place[1] - 1].end
-    return _Found(place, span, tuple({entity.id: entity for _, entity in best}.values()), "fuzzy", most)
+    return Found(place, span, tuple({entity.id: entity for _, entity in best}.values()), "fuzzy", most)
 
 
 def _begin_alike(key: str, other: str) -> bool:
@@ -293,7 +300,7 @@ def _fixed(words: Iterable[Word]) -> list[str]:
     return [word.small for word in words if len(word.text) == 1 or _NUMERAL.fullmatch(word.small)]
 
 
-def _mention(text: str, one: _Found) -> EntityMention:
+def _mention(text: str, one: Found) -> EntityMention:
     first, *others = one.entities
     start, end = one.span
     return EntityMention(

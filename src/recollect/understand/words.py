@@ -8,6 +8,8 @@ from itertools import islice
 from typing import Final, TypeAlias
 
 from ..analysis import is_stop_word
+from ..errors import InvalidInput
+from ..shapes import MAX_QUERY_CHARS
 
 MAX_WORDS: Final = 200
 """Words of a question that are read. Nobody asks in more; what follows was pasted."""
@@ -59,6 +61,17 @@ class Word:
     def is_unspaced(self) -> bool:
         """Whether it is a character of a script without spaces."""
         return _UNSPACED_ONE.fullmatch(self.text) is not None
+
+
+def checked(text: str) -> str:
+    """A question that can be read; what is wrong with another is told."""
+    if not text.strip():
+        raise InvalidInput("the query is empty: say what to look for")
+    if not text.isascii() and any("\ud800" <= char <= "\udfff" for char in text):
+        raise InvalidInput("the query has half a character (a lone surrogate) in it: give text that is valid Unicode")
+    if len(text) > MAX_QUERY_CHARS:
+        raise InvalidInput(f"the query has {len(text)} characters, at most {MAX_QUERY_CHARS} are read: shorten it")
+    return text
 
 
 def vocabulary(words: str) -> frozenset[str]:
