@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
-from functools import lru_cache
-from typing import Final, NamedTuple
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import replace
+from functools import lru_cache, partial
+from typing import Final, NamedTuple, TypeAlias
 
 from ..model import Batch, Entity
-from ..naming import exact_key
+from ..naming import exact_key, short_name
 from ..ports import Store
+from .following import following
 
 ANY: Final = "entity"
 """The type of what is only known by its name."""
@@ -20,6 +22,9 @@ PAGE: Final = 400
 """Names looked up at once."""
 SHARED: Final = 50
 """How many entities may have one name, on average, to be looked up with the others at once."""
+
+AlsoCalled: TypeAlias = Callable[[str], Sequence[str]]
+"""What somebody of this name is called, too."""
 
 
 class Named(NamedTuple):
@@ -55,10 +60,11 @@ def _slug(type_: str) -> str:
 
 
 class Entities:
-    """The entities of a scope, of the names and ids that were looked up, and those that are new."""
+    """The entities of a scope, of the names and ids that were looked up, and those that are new: these with the names that follow from
+    the one they are given."""
 
-    def __init__(self, store: Store, scope: str) -> None:
-        self._store, self._scope = store, scope
+    def __init__(self, store: Store, scope: str, also_called: AlsoCalled | None = None) -> None:
+        self._store, self._scope, self._also_called = store, scope, also_called
         self._asked: set[str] = set()
         self._known: dict[str, Entity] = {}
         self._by_key: dict[str, dict[str, None]] = {}
@@ -105,14 +111,30 @@ class Entities:
             entity_id = ""
         else:
             before = self._known.get(entity_id)
-            after = _joined(before, given) if before else _made(entity_id, given)
+            after = _joined(before, given) if before else self._made(entity_id, given)
             if after != before:
                 self._new[entity_id] = self._known[entity_id] = after
                 self._keep([after])
-                if given.id or given.aliases:
+                if given.id or after.aliases:
                     self._ids.clear()  # Another name may mean it from now on.
         self._ids[given] = entity_id or None
         return self._ids[given]
+
+    def _made(self, entity_id: str, given: Named) -> Entity:
+        """A new entity. A name that is made of an id says nothing of how it is called."""
+        made = _made(entity_id, given)
+        if self._also_called is None or given.name == Named.of(given.id).name:
+            return made
+        known = set(map(_key, made.names))
+        return replace(made, aliases=(*made.aliases, *(each for each in self._also_called(made.name) if _key(each) not in known)))
+
+    def is_bare(self, entity_id: str) -> bool:
+        """Whether nothing but its name is known of an entity that is known."""
+        return (known := self._known.get(entity_id)) is not None and _is_bare(known)
+
+    def called_so(self, name: str) -> list[str]:
+        """The ids of those that are known to have this name."""
+        return list(self._by_key.get(_key(name), ()))
 
     def _meant(self, given: Named) -> str | None:
         """The entity of that name, and of that type where one is said; where several are, none."""
@@ -128,11 +150,26 @@ class Entities:
 
 async def forget_unused(store: Store, scope: str, ids: Iterable[str]) -> None:
     """Let go of those entities that are known by nothing but their name, and that nothing names any more."""
-    for page in _pages(sorted(each for each in set(ids) if each.startswith(f"{ANY}:"))):
-        linked = await store.links(scope, page, fan_out=1)
-        left = await store.entities_of(scope, [each for each in page if each not in linked])
-        if unused := [each.id for each in left if each == _made(Named(each.name).default_id, Named(each.name))]:
-            await store.write(scope, Batch(forget=unused))
+    await forget_unlinked(store, scope, [each for each in ids if each.startswith(f"{ANY}:")], _is_bare)
+
+
+async def forget_unlinked(store: Store, scope: str, ids: Iterable[str], is_bare: Callable[[Entity], bool]) -> None:
+    """Let go of those entities of which too little is known, and that nothing names any more."""
+    for page in _pages(sorted(set(ids))):
+        await following(store, scope, partial(_forget_unlinked, store, scope, page, is_bare))
+
+
+async def _forget_unlinked(store: Store, scope: str, ids: Sequence[str], is_bare: Callable[[Entity], bool], state: str) -> None:
+    linked = await store.links(scope, ids, fan_out=1)
+    left = await store.entities_of(scope, [each for each in ids if each not in linked])
+    if unused := [each.id for each in left if is_bare(each)]:
+        await store.write(scope, Batch(forget=unused, follows=state))
+
+
+def _is_bare(entity: Entity) -> bool:
+    """Whether nothing is known of it but its name, and what follows from that."""
+    named = Named(entity.name)
+    return replace(entity, aliases=()) == _made(named.default_id, named) and set(entity.aliases) <= {short_name(entity.name)}
 
 
 def _made(item_id: str, given: Named) -> Entity:

@@ -1,0 +1,29 @@
+"""JSON Lines to memories: one on each line, with the fields of `NewMemory`; a bad line is told by its place and the rest goes on."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from typing import Final
+
+from ..errors import InvalidInput
+from ..memories import NewMemory
+from . import Problem
+from .records import Bad, encoded, parsed
+
+LINE: Final = '{"type": "episodic", "text": "..."}'
+
+
+def read_memories(lines: Iterable[bytes | str], *, name: str = "memories") -> Iterator[tuple[str, NewMemory] | Problem]:
+    """A memory with its place, or what is wrong, for each line that is not blank. null is the same as nothing."""
+    for number, line in enumerate(encoded(lines), 1):
+        line = line.removeprefix(b"\xef\xbb\xbf") if number == 1 else line
+        if not line.strip():
+            continue
+        place = f"{name}:{number}:1"
+        try:
+            record = parsed(line, such_as=LINE)
+            yield place, NewMemory.model_validate({key: value for key, value in record.items() if value is not None})
+        except Bad as bad:
+            yield Problem(f"{name}:{number}:{bad.column}", bad.reason)
+        except InvalidInput as error:
+            yield Problem(place, str(error))
