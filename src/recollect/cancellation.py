@@ -10,7 +10,7 @@ from contextlib import AbstractContextManager, contextmanager
 from contextvars import ContextVar, copy_context
 from itertools import chain, islice
 from time import monotonic
-from typing import ParamSpec, TypeVar
+from typing import Any, ParamSpec, TypeVar
 
 from .errors import Cancelled
 
@@ -126,6 +126,18 @@ def shielded() -> AbstractContextManager[None]:
 def within(seconds: float) -> AbstractContextManager[None]:
     """What this thread does in the block ends at the first checkpoint after so long, with `Cancelled`; it must not wait for anything."""
     return under(_Until(seconds))
+
+
+def looked_at(task: asyncio.Future[Any]) -> None:
+    """Let nobody be told of the error of work that has ended and that nobody waits for."""
+    if not task.cancelled():
+        task.exception()
+
+
+def abandon(task: asyncio.Future[Any]) -> None:
+    """Stop work that nobody waits for any more."""
+    task.cancel()
+    task.add_done_callback(looked_at)
 
 
 async def in_thread(function: Callable[P, R], *args: P.args, **kwargs: P.kwargs) -> R:

@@ -6,11 +6,12 @@ import asyncio
 from collections.abc import Callable, Coroutine
 from contextlib import suppress
 from dataclasses import dataclass, field
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from typing import Any, Final, TypeVar
 
-from .cancellation import Cancellation
+from .cancellation import Cancellation, looked_at
 from .errors import Cancelled, DeadlineExceeded, InvalidInput, Stopped
+from .shapes import is_number
 
 R = TypeVar("R")
 
@@ -51,6 +52,16 @@ class RequestContext:
             raise InvalidInput(
                 f"the deadline is {self.deadline!r:.80}: give a time with its zone, such as datetime.now(UTC) + timedelta(seconds=2)"
             )
+
+    @classmethod
+    def within(
+        cls, scope: str, request_id: str, clock: Callable[[], datetime], deadline_s: float | None, cancellation: Cancellation | None
+    ) -> RequestContext:
+        """A request that has so many seconds from now on."""
+        if deadline_s is not None and not (is_number(deadline_s) and 0 < deadline_s <= MAX_DEADLINE_S):
+            raise InvalidInput(f"deadline_s is {deadline_s!r}: give seconds, more than 0 and at most {MAX_DEADLINE_S}")
+        deadline = None if deadline_s is None else clock() + timedelta(seconds=deadline_s)
+        return cls(scope, request_id, clock, deadline, Cancellation() if cancellation is None else cancellation)
 
     def now(self) -> datetime:
         """What the request's clock says, if that is a time with its zone."""
@@ -107,8 +118,7 @@ _UNDER_WAY: Final[set[asyncio.Task[Any]]] = set()
 
 def _ended(task: asyncio.Task[Any]) -> None:
     _UNDER_WAY.discard(task)
-    if not task.cancelled():
-        task.exception()  # Looked at, so that nobody is told of an error that nobody waits for.
+    looked_at(task)
 
 
 def _cancelled(ctx: RequestContext) -> Cancelled:

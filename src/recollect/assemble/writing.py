@@ -32,11 +32,16 @@ _NOT_XML: Final = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010f
 _XML: Final = str.maketrans({"&": "&amp;", "<": "&lt;", ">": "&gt;", '"': "&quot;", "\r": "&#13;"})
 
 
-def one_line(text: str) -> str:
+def visible(text: str) -> str:
     """A text without line breaks, control characters and what turns or hides the characters around it."""
-    if not text.isprintable():
-        text = "".join(char if char in _JOINERS else _SHOWN.get(category(char), char) for char in text)
-    return " ".join(text.split())
+    if text.isprintable():
+        return text
+    return "".join(char if char in _JOINERS else _SHOWN.get(category(char), char) for char in text)
+
+
+def one_line(text: str) -> str:
+    """A text in one line of visible characters, with one blank between words."""
+    return " ".join(visible(text).split())
 
 
 _SHOWN: Final = {"Cc": " ", "Zl": " ", "Zp": " ", "Cf": "", "Cs": ""}
@@ -81,14 +86,14 @@ class Markdown:
 
     def passage(self, passage: ContextPassage, *, with_metadata: bool) -> str:
         said = passage.citation
-        fence = "`" * max(3, 1 + _longest_run(passage.text))
-        version = f" ({_escaped(_version(said.version))})" if said.version else ""
-        fields = {"Status": _escaped(said.status), "Source": _code_span(_source(said)), "Label": passage.label}
+        fence = "`" * max(3, 1 + longest_run(passage.text))
+        version = f" ({escaped(_version(said.version))})" if said.version else ""
+        fields = {"Status": escaped(said.status), "Source": _code_span(_source(said)), "Label": passage.label}
         if with_metadata:
-            fields |= {"Kind": _escaped(passage.node_type), "Relevance": f"{passage.relevance:.2f}"}
+            fields |= {"Kind": escaped(passage.node_type), "Relevance": f"{passage.relevance:.2f}"}
             fields |= {"Relationship": passage.relationship} if passage.relationship else {}
-            fields |= {"Under": " > ".join(map(_escaped, headings))} if (headings := _headings(passage)) else {}
-        lines = [f"### [{said.number}] {_escaped(name(said.title or '') or said.node_id)}{version}"]
+            fields |= {"Under": " > ".join(map(escaped, headings))} if (headings := _headings(passage)) else {}
+        lines = [f"### [{said.number}] {escaped(name(said.title or '') or said.node_id)}{version}"]
         lines += [f"{key}: {value}" for key, value in fields.items()]
         lines += ["", f"{fence}{_language(said.path)}", passage.text + ("" if passage.text.endswith("\n") else "\n") + fence]
         return "\n".join([*lines, "[...]"] if passage.cut else lines)
@@ -196,18 +201,20 @@ def _headings(passage: ContextPassage) -> list[str]:
     return [heading for heading in map(name, passage.heading_path) if heading and heading != name(passage.citation.title or "")]
 
 
-def _escaped(text: str) -> str:
+def escaped(text: str) -> str:
+    """A name among Markdown, in which nothing is markup."""
     return _MARKUP.sub(r"\\\g<0>", name(text))
 
 
 def _code_span(text: str) -> str:
     """A text between backticks of a number that it has nowhere in a row."""
-    ticks = "`" * (1 + _longest_run(text))
+    ticks = "`" * (1 + longest_run(text))
     space = " " if text[:1] == "`" or text[-1:] == "`" else ""
     return f"{ticks}{space}{text}{space}{ticks}"
 
 
-def _longest_run(text: str) -> int:
+def longest_run(text: str) -> int:
+    """How many backticks there are in a row, at most."""
     return max((len(run) for run in _BACKTICKS.findall(text)), default=0)
 
 

@@ -9,7 +9,7 @@ from typing import Final
 import numpy as np
 
 from ..cancellation import checkpoint
-from ..errors import InvalidInput
+from ..errors import InvalidInput, ModelMismatch
 from ..model import Chunk, Item, Passages, Space, Vector
 from ..ports import Embedder, SupportsContextualVectors, TokenCounter
 from ..prefs import ChunkingPrefs
@@ -49,6 +49,18 @@ class Cutter:
             model = self._contextual_embedder.contextual_id if self.contextual else self.embedder.model_id
             space = Space(model, self.embedder.dim, chunker)
         object.__setattr__(self, "space", space)
+
+    def require(self, space: Space) -> None:
+        """Refuse a store whose vectors were made otherwise."""
+        if space == self.space:
+            return
+        space.require(self.space.model, self.space.dim)
+        recipe, ours = (each.chunker.partition("/")[0] for each in (space, self.space))
+        remedy = "set 'ingest.chunk_tokens' back, or " if recipe == ours else ""
+        raise ModelMismatch(
+            f"the store was cut by {space.chunker!r}, these settings say {self.space.chunker!r}: "
+            f"{remedy}move the store with `recollect index --reembed`"
+        )
 
     @property
     def _contextual_embedder(self) -> SupportsContextualVectors:

@@ -32,6 +32,8 @@ class Lineage:
 
     def successor(self, item_id: str) -> str | None:
         """What took its place: of several the one that came last. In a circle, the last of all stays current."""
+        if item_id not in self.successors:
+            return None
         after = self._said(item_id)
         circle = [item_id]
         while after is not None and after not in circle:
