@@ -1,7 +1,7 @@
 """`python -m benchmarks`: measures Recollect beside its bare parts and prints one report.
 
 A run of everything is kept in benchmarks/results.json and docs/benchmarks.md; one of some parts or sizes is only printed, except for
-what evidence costs, for code, for graphs and for Postgres, which have tables of their own.
+what evidence costs, for code, for graphs, for memory and for Postgres, which have tables of their own.
 """
 
 from __future__ import annotations
@@ -23,8 +23,8 @@ HERE = Path(__file__).parent
 RESULTS = HERE / "results.json"
 PAGE = HERE.parent / "docs" / "benchmarks.md"
 SIZES = {"10k": 10_000, "100k": 100_000, "1m": 1_000_000}
-PARTS = ("query", "evidence", "index", "start", "code", "graph", "postgres")
-APART = ("evidence", "code", "graph", "postgres")
+PARTS = ("query", "evidence", "index", "start", "code", "graph", "memory", "postgres")
+APART = ("evidence", "code", "graph", "memory", "postgres")
 """What has a place of its own on the page."""
 START_SIZE = POSTGRES_SIZE = SIZES["100k"]
 
@@ -62,6 +62,8 @@ def main() -> None:
         graph = {"graph": apart(parts.graph)}
         write_between(PAGE, "graph", tables(facts | graph))
         results |= graph
+    if "memory" in args.parts:
+        results["memory"] = _memory(facts, args)
     if "postgres" in args.parts:
         results["postgres"] = _postgres(facts, args)
     print(tables(results))
@@ -94,6 +96,22 @@ def _query(size: int, args: Namespace) -> dict[str, Any]:
     rows_per_s = _build(size, args, only_missing=args.reuse)
     _say(f"asking {size:,} chunks")
     return apart(parts.ask, size, args.text) | {"rows_per_s": rows_per_s}
+
+
+def _memory(facts: dict[str, Any], args: Namespace) -> dict[str, Any]:
+    """Of the largest size, and of so many on Postgres; kept unless it is smaller than it should be."""
+    size = max(args.sizes)
+    if not (args.reuse and parts.memories_of(size).exists()):
+        _say("writing memories")
+        apart(parts.memory_build, size, args.text)
+    _say("recalling")
+    found = {
+        "embedded": apart(parts.memory, size, args.text),
+        "postgres": apart(parts.memory_postgres, min(POSTGRES_SIZE, size), args.text),
+    }
+    if size > POSTGRES_SIZE:
+        write_between(PAGE, "memory", tables(facts | {"memory": found}))
+    return found
 
 
 def _postgres(facts: dict[str, Any], args: Namespace) -> dict[str, Any]:

@@ -16,16 +16,20 @@ from . import code as code_part
 from . import evidence as evidence_part
 from . import graph as graph_part
 from . import indexing
+from . import memory as memory_part
 from . import postgres as postgres_part
 from . import queries as query_part
 from . import start as start_part
 from .build import build as build_store
 from .build import cutter_of
+from .memory_data import Memories, questions
 from .passages import Texts, long_documents, passages, queries, read_texts
 from .vectors import REAL, noisy, real_vectors
 
 CACHE = Path(__file__).parent / ".cache"
 QUERIES = 200
+MEMORY_REAL = 50_000
+"""Passages that are really embedded for memories, of which each says the first words."""
 INDEX_KINDS = {"short passages": indexing.short_items, "long Markdown documents": indexing.long_items}
 
 
@@ -84,6 +88,36 @@ def code() -> dict[str, Any]:
 def graph() -> dict[str, Any]:
     """Walk over a large graph."""
     return graph_part.measure()
+
+
+def memories_of(size: int) -> Path:
+    """Where a store of so many memories is built."""
+    return CACHE / "memories" / str(size)
+
+
+def _memories(size: int, texts: Texts, model: Embedder) -> Memories:
+    found = _passages(texts, size)
+    return Memories.of(found, noisy(real_vectors(found[:MEMORY_REAL], model, CACHE / "vectors"), size))
+
+
+def memory_build(size: int, text: Path) -> float:
+    """Build a store of memories; rows a second."""
+    model = embedder()
+    return round(size / memory_part.build(memories_of(size), _memories(size, read_texts(text), model), cutter_of(model).space))
+
+
+def memory(size: int, text: Path) -> dict[str, Any]:
+    """Recall from the embedded store of a size."""
+    model, texts = embedder(), read_texts(text)
+    asked = questions(queries(texts, QUERIES), QUERIES)
+    return memory_part.ask(memories_of(size), _memories(size, texts, model).vectors, model, asked)
+
+
+def memory_postgres(size: int, text: Path) -> dict[str, Any]:
+    """Recall from a store of a size on Postgres."""
+    model, texts = embedder(), read_texts(text)
+    asked = questions(queries(texts, QUERIES), QUERIES)
+    return memory_part.postgres(CACHE / "postgres", _memories(size, texts, model), cutter_of(model).space, model, asked)
 
 
 def evidence(text: Path) -> dict[str, Any]:

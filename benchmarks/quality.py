@@ -88,12 +88,19 @@ async def measured(plan: Mapping[str, Any], sets: Sequence[str], models: Sequenc
     return {name: by_model for name, by_model in values.items() if by_model}, counts
 
 
+def runs_of(plan: Mapping[str, Any], name: str, model: str) -> list[str]:
+    """The runs of a set. Memory is asked only where there are memories."""
+    own = plan["sets"][name]["profile"]
+    runs = dict.fromkeys(own if run == OWN else run for run in plan["models"][model])
+    return [run for run in runs if run == own or not plan["runs"][run].get("recall")]
+
+
 async def _scored(plan: Mapping[str, Any], name: str, dataset: Dataset, model: str, library: Library) -> tuple[dict[str, float], int]:
     """The values of one set by run, and how many questions have judgments."""
     options = plan["sets"][name]
     values: dict[str, float] = {}
     count = 0
-    for run in dict.fromkeys(options["profile"] if run == OWN else run for run in plan["models"][model]):
+    for run in runs_of(plan, name, model):
         begin = perf_counter()
         how = {"profile": options.get("alone", options["profile"])} | plan["runs"][run] | {"haystacks": bool(options.get("haystacks"))}
         found = await ask(library, dataset, half=plan["half"], k=plan["k"], timed=False, **how)

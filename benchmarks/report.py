@@ -9,6 +9,7 @@ from typing import Any
 from .code_tables import tables as code_tables
 from .graph import tables as graph_tables
 from .markdown import table
+from .memory import tables as memory_tables
 from .postgres_tables import tables as postgres_tables
 
 BEGIN, END = "<!-- results -->", "<!-- end of results -->"
@@ -34,6 +35,8 @@ def tables(results: Mapping[str, Any]) -> str:
         parts.append(code_tables(found))
     if found := results.get("graph"):
         parts.append(graph_tables(found))
+    if found := results.get("memory"):
+        parts.append(memory_tables(found))
     if found := results.get("postgres"):
         parts.append(postgres_tables(found))
     return "\n\n".join(parts)

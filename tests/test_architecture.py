@@ -25,7 +25,7 @@ VALUES = {
     "nearness",
     "stopwatch",
 }
-VALUES |= {"kinds", "routing", "shapes", "naming", "knowledge"}
+VALUES |= {"kinds", "routing", "shapes", "naming", "knowledge", "memories", "memory_settings", "domains"}
 SHARED = VALUES | {"ports", "analysis", "matching", "cancellation", "endpoint", "wire"}
 ALLOWED = {
     "errors": set(),
@@ -45,13 +45,16 @@ ALLOWED = {
     "contracts": {"routing", "shapes"},
     "prefs": {"filters", "nearness", "profiles", "routing", "shapes"},
     "knowledge": {"contracts", "prefs", "shapes"},
+    "memories": {"errors", "filters", "prefs", "shapes"},
+    "memory_settings": {"retrieval_settings"},
+    "domains": {"memories", "model"},
     "naming": set(),
-    "schemas": {"contracts", "knowledge", "prefs"},
-    "request": {"cancellation", "errors"},
+    "schemas": {"contracts", "knowledge", "memories", "prefs"},
+    "request": {"cancellation", "errors", "shapes"},
     "analysis": {"cancellation", "errors"},
     "matching": {"analysis", "cancellation", "model", "textquery"},
     "ports": VALUES,
-    "settings": {"errors", "profiles", "retrieval_settings"},
+    "settings": {"errors", "memory_settings", "profiles", "retrieval_settings"},
     "retrieval_settings": {"errors", "profiles"},
     "resultcache": set(),
     "metrics": {"knowledge"},
@@ -70,6 +73,11 @@ ALLOWED = {
     # The write path is one pipeline: it cuts and sketches what it takes in.
     "ingest": SHARED | {"evidence", "rank", "settings", "syntax"},
     "expand": SHARED,
+    "domain": SHARED,
+    "learn": SHARED,
+    # The read path of memories, and the service around it and around what is remembered.
+    "recalling": SHARED | {"understand", "recall", "rank", "evidence", "expand", "assemble"},
+    "memory": SHARED | {"recalling", "ingest", "evidence", "learn", "metrics", "recording", "understand"},
     "pipeline": SHARED | {"candidates", "understand", "recall", "rank", "evidence", "expand", "assemble"},
     "candidates": SHARED | {"recall", "rank", "evidence"},
     "consult": SHARED | {"assemble", "rank", "recall", "retrieval_settings", "shorthand", "similar", "syntax"},
@@ -81,8 +89,8 @@ ALLOWED = {
     "shorthand": SHARED | {"settings"},
     "library": SHARED
     | {"settings", "shorthand", "recording", "retriever", "route", "ingest", "evidence", "embed", "llm", "stores", "sync", "spans"}
-    | {"consult", "metrics"},
-    "sync": {"consult", "errors", "knowledge", "library"},
+    | {"consult", "domain", "memory", "metrics", "recalling"},
+    "sync": {"consult", "errors", "knowledge", "library", "memory"},
     "likeness": SHARED,
     "copying": SHARED | {"ingest", "likeness"},
     "evaluate": SHARED | {"settings", "library", "ingest", "stores"},

@@ -14,6 +14,7 @@ from pydantic import BaseModel
 from pydantic.fields import FieldInfo
 
 from recollect.filters import ITEM_FIELDS, OPERATORS
+from recollect.memory_settings import MemorySettings
 from recollect.prefs import RetrievalPrefs
 from recollect.profiles import PROFILES
 from recollect.settings import all_keys
@@ -33,7 +34,7 @@ def helped(*words: str) -> str:
 
 def test_every_command_and_option_is_documented() -> None:
     verbs = re.findall(r"^    (\w+) ", helped(), flags=re.MULTILINE)
-    assert {"index", "import", "search", "get", "delete", "status", "doctor"} <= set(verbs)
+    assert {"index", "import", "search", "remember", "recall", "get", "delete", "status", "doctor"} <= set(verbs)
     text = page("cli.md")
     for verb in verbs:
         assert f"`recollect {verb}" in text
@@ -88,7 +89,7 @@ def test_every_profile_is_documented(name: str) -> None:
     assert f"`{name}`" in page("cli.md")
 
 
-@pytest.mark.parametrize("source", ["README.md", "docs/python.md", "docs/retriever.md"])
+@pytest.mark.parametrize("source", ["README.md", "docs/python.md", "docs/retriever.md", "docs/memory.md"])
 def test_the_python_in_the_docs_runs(source: str, tmp_path: Path) -> None:
     (tmp_path / "docs").mkdir()
     (tmp_path / "docs" / "queries.md").write_text(page("queries.md"), encoding="utf-8")
@@ -104,3 +105,18 @@ def test_every_link_in_the_docs_leads_somewhere() -> None:
     for path in (ROOT / "README.md", *(ROOT / "docs").glob("*.md")):
         for target in re.findall(r"\]\((?!http)([^)#]+)\)", path.read_text(encoding="utf-8")):
             assert (path.parent / target).exists(), f"{path.name}: {target}"
+
+
+def test_the_prompt_in_the_docs_is_the_one_that_the_example_prints(tmp_path: Path) -> None:
+    text = page("memory.md")
+    example = re.findall(r"```python\n(.*?)```", text, flags=re.DOTALL)[0]
+    shown = re.findall(r"````markdown\n(.*?)````", text, flags=re.DOTALL)[0]
+    ran = subprocess.run([sys.executable, "-c", example], cwd=tmp_path, capture_output=True, text=True, check=True)
+    assert ran.stdout.startswith(shown)
+
+
+def test_the_weights_of_memory_in_the_docs_are_those_of_the_settings() -> None:
+    rows = re.findall(r"^\| `(\w+)` \|.*?((?: \| \d\.\d\d){4}) \|$", page("memory.md"), flags=re.MULTILINE)
+    told = {name: [float(each) for each in numbers.split("|")[1:]] for name, numbers in rows}
+    strategies = [weights.as_dict() for _, weights in MemorySettings().strategies]
+    assert told == {name: [each[name] for each in strategies] for name in strategies[0]}

@@ -192,6 +192,7 @@ def test_what_was_not_looked_at_is_not_measured(tmp_path: Path) -> None:
         "MAP",
         "R@1",
         "hits@1",
+        "better_first",
         "span_found",
         *(f"span_{what}@{n}" for n in (1, 5) for what in ("coverage", "precision")),
     ]

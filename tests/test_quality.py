@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 import yaml
-from benchmarks.quality import PLAN
+from benchmarks.quality import PLAN, runs_of
 from benchmarks.quality_tables import DRIFT, FAIL, NEW, OK, judged, table_of_profiles, table_of_stages, write_between
 
 from recollect.evaluate.measures import MEASURES
@@ -59,10 +59,9 @@ def test_the_tables_are_written_between_their_marks(tmp_path: Path) -> None:
 
 def test_the_plan_names_what_there_is() -> None:
     written = yaml.safe_load(PLAN.read_text(encoding="utf-8"))
-    assert written["runs"].keys() == {"text", "vector", *PROFILES}
+    assert written["runs"].keys() == {"text", "vector", "recall", *PROFILES}
     for name, options in written["sets"].items():
-        assert options["profile"] in PROFILES
-        assert options["measure"] in MEASURES or options["measure"].startswith("span_")
-        for model, runs in written["models"].items():
-            wanted = {options["profile"] if run == "own" else run for run in runs}
-            assert written["expected"][name][model].keys() == wanted
+        assert options["profile"] in {*PROFILES, "recall"}
+        assert options["measure"] in {*MEASURES, "better_first"} or options["measure"].startswith("span_")
+        for model in written["models"]:
+            assert list(written["expected"][name][model]) == runs_of(written, name, model)

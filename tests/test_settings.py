@@ -271,3 +271,18 @@ def test_a_secret_is_not_shown_in_what_is_said_of_it(key: str, write: Write) -> 
     with pytest.raises(InvalidInput, match=f"setting '{key}' is list") as caught:
         load(write(yaml.safe_dump(nested(key, ["hidden"]))), {})
     assert "hidden" not in str(caught.value)
+
+
+@pytest.mark.parametrize("domain", [{"url": "postgresql://ann:hidden@host/shop"}, "postgresql://ann:hidden@host/shop"])
+def test_a_secret_is_not_shown_in_what_is_said_of_its_section(domain: object, write: Write) -> None:
+    with pytest.raises(InvalidInput, match=r"setting 'memory.domain' is (dict|str): give") as caught:
+        load(write(yaml.safe_dump({"memory": {"domain": domain}})), {})
+    assert "hidden" not in str(caught.value)
+
+
+def test_weights_of_memory_that_are_not_written_are_the_default_ones(write: Write) -> None:
+    strategies = load(write("memory: {strategies: {procedural: {reinforcement: 0.2}}}"), {}).memory.strategies
+    assert strategies.procedural.as_dict() == Settings().memory.strategies.procedural.as_dict() | {"reinforcement": 0.2}
+    assert strategies.analytical == Settings().memory.strategies.analytical
+    variable = {"RECOLLECT_MEMORY_STRATEGIES_ANALYTICAL_IMPORTANCE": "0.1"}
+    assert load(write(""), variable).memory.strategies.analytical.importance == 0.1

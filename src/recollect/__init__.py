@@ -34,6 +34,7 @@ if TYPE_CHECKING:
     from .errors import (
         Cancelled,
         DeadlineExceeded,
+        DomainUnavailable,
         EmbedderError,
         InvalidInput,
         MissingExtra,
@@ -60,6 +61,16 @@ if TYPE_CHECKING:
         RetrievalResult,
     )
     from .library import Library
+    from .memories import (
+        AugmentedContext,
+        ConversationContext,
+        NewMemory,
+        Recall,
+        RecalledMemory,
+        Remembered,
+        TuningReport,
+    )
+    from .memory import Memory
     from .model import Edge, Entity, Item
     from .ports import Embedder, Retriever, Store
     from .prefs import (
@@ -98,6 +109,7 @@ _HOMES = {
     "errors": (
         "Cancelled",
         "DeadlineExceeded",
+        "DomainUnavailable",
         "EmbedderError",
         "InvalidInput",
         "MissingExtra",
@@ -124,6 +136,16 @@ _HOMES = {
         "RetrievalResult",
     ),
     "library": ("Library",),
+    "memories": (
+        "AugmentedContext",
+        "ConversationContext",
+        "NewMemory",
+        "Recall",
+        "RecalledMemory",
+        "Remembered",
+        "TuningReport",
+    ),
+    "memory": ("Memory",),
     "model": ("Edge", "Entity", "Item"),
     "ports": ("Embedder", "Retriever", "Store"),
     "prefs": (
@@ -147,12 +169,15 @@ _HOME_OF = {name: module for module, names in _HOMES.items() for name in names}
 __all__ = [
     "AgentRequest",
     "AssembledContext",
+    "AugmentedContext",
     "CachePrefs",
     "Cancellation",
     "Cancelled",
     "CandidateItem",
     "ChunkingPrefs",
+    "ConversationContext",
     "DeadlineExceeded",
+    "DomainUnavailable",
     "Edge",
     "Embedder",
     "EmbedderError",
@@ -169,11 +194,16 @@ __all__ = [
     "Item",
     "Knowledge",
     "Library",
+    "Memory",
     "MissingExtra",
     "ModelMismatch",
+    "NewMemory",
     "NotFound",
     "QueryAnalysis",
+    "Recall",
+    "RecalledMemory",
     "RecollectError",
+    "Remembered",
     "RequestContext",
     "RetrievalBundle",
     "RetrievalMetrics",
@@ -198,6 +228,7 @@ __all__ = [
     "StoreTooNew",
     "SyncLibrary",
     "TextPrefs",
+    "TuningReport",
     "VectorPrefs",
     "__version__",
     "dspy_passages",

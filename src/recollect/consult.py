@@ -34,7 +34,7 @@ from .profiles import TEXT, VECTOR
 from .rank.history import CURRENT, Lineage
 from .recall.versions import successors_of
 from .retrieval_settings import RetrievalSettings
-from .shorthand import is_number
+from .shapes import is_number
 from .similar import similar
 from .syntax.ids import spellings
 

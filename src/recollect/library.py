@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import AsyncIterator, Callable, Iterable, Mapping, Sequence
-from datetime import datetime, timedelta
+from datetime import datetime
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
@@ -13,7 +13,7 @@ from .cancellation import Cancellation, in_thread
 from .consult import Knowledge
 from .contracts import RetrievalBundle
 from .embed import bundled_tokens, configured
-from .errors import InvalidInput, ModelMismatch, NotFound
+from .errors import InvalidInput, NotFound
 from .evidence.chunkers import ChunkerRegistry
 from .evidence.cutting import Cutter, Reader
 from .filters import check
@@ -28,17 +28,18 @@ from .ports import Clock, Embedder, Llm, Retriever, Router, Store, SupportsClosi
 from .prefs import CachePrefs, ChunkingPrefs, RetrievalPrefs, RouterName
 from .profiles import Blend, Normalize
 from .recording import Recorder
-from .request import MAX_DEADLINE_S, RequestContext, check_scope, now
+from .request import RequestContext, check_scope, now
 from .retriever import HybridRetriever
 from .route.llm import LlmRouter
 from .route.rules import RuleRouter
 from .settings import Settings
-from .shorthand import is_number, prefs_of
+from .shorthand import prefs_of
 from .spans import Span
 from .stores import folder_of, open_store
 
 if TYPE_CHECKING:
     from .ingest.graph import GraphReport
+    from .memory import Memory
     from .sync import SyncLibrary
 
 
@@ -105,6 +106,8 @@ class Library:
         """Let go of the store, and of a model that was opened with it."""
         if self._recorder:
             await self._recorder.close()
+        if "memory" in vars(self):
+            await self.memory.close()
         await self.store.close()
         for model, is_own in ((self.embedder, self._owns_embedder), (self.llm, self._owns_llm)):
             if is_own and isinstance(model, SupportsClosing):
@@ -222,6 +225,18 @@ class Library:
         """The store as a knowledge service: contexts for agents, what is similar, what is around a node, what depends on it."""
         return Knowledge(self.store, self.scope, self.retrieve, self._reader.tokens, self.settings.retrieval)
 
+    @cached_property
+    def memory(self) -> Memory:
+        """The store as the memory of a user, which is the scope: remember, recall, forget, and learn from what was used."""
+        from .domain import open_domain
+        from .memory import Memory
+        from .recalling import Recaller
+
+        options = self.settings.memory
+        llm = self.llm if options.llm else None
+        recaller = Recaller(self.store, self._reader, options, self._clock, open_domain(options.domain), llm)
+        return Memory(self.scope, recaller, self._cutter, self._metrics)
+
     def metrics(self) -> RetrievalMetrics:
         """How searches have gone since the library was opened."""
         return self._metrics.snapshot()
@@ -301,11 +316,7 @@ class Library:
         cancellation: Cancellation | None = None,
     ) -> RetrievalBundle:
         """What the retriever finds in this scope for these preferences, in so many seconds at the most."""
-        if deadline_s is not None and not (is_number(deadline_s) and 0 < deadline_s <= MAX_DEADLINE_S):
-            raise InvalidInput(f"deadline_s is {deadline_s!r}: give seconds, more than 0 and at most {MAX_DEADLINE_S}")
-        deadline = None if deadline_s is None else self._clock() + timedelta(seconds=deadline_s)
-        flag = Cancellation() if cancellation is None else cancellation
-        ctx = RequestContext(self.scope, request_id, self._clock, deadline, flag)
+        ctx = RequestContext.within(self.scope, request_id, self._clock, deadline_s, cancellation)
         return await self.retriever.search(ctx, RetrievalPrefs.model_validate(prefs))
 
     async def get(self, item_id: str) -> Item:
@@ -378,14 +389,8 @@ class Library:
         """How items are cut and embedded, once it is sure that the store's vectors were made the same way."""
         cutter = await in_thread(self._own_cutter)
         space = await self.store.space()
-        if cutter and space and space != cutter.space:
-            space.require(cutter.space.model, cutter.space.dim)
-            recipe, ours = (each.chunker.partition("/")[0] for each in (space, cutter.space))
-            remedy = "set 'ingest.chunk_tokens' back, or " if recipe == ours else ""
-            raise ModelMismatch(
-                f"the store was cut by {space.chunker!r}, these settings say {cutter.space.chunker!r}: "
-                f"{remedy}move the store with `recollect index --reembed`"
-            )
+        if cutter and space:
+            cutter.require(space)
         return cutter
 
     def _base(self) -> Path:

@@ -160,8 +160,11 @@ def moment(value: Any, name: str) -> Any:
             return period(value)[1] - timedelta(microseconds=1)
         except (ValueError, OverflowError):
             raise ValueError(f"{name} is {shown(value)}: give a day or a time, such as 2024-05-17") from None
-    if isinstance(value, datetime) and value.utcoffset() is None:
-        return value.replace(tzinfo=UTC)
+    if isinstance(value, datetime):
+        try:
+            return value.replace(tzinfo=UTC) if value.utcoffset() is None else value.astimezone(UTC)
+        except OverflowError:
+            raise ValueError(f"{name} is {value.isoformat()}, which no calendar has in UTC: give another time") from None
     return value
 
 

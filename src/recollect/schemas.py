@@ -17,9 +17,10 @@ from .knowledge import (
     RetrievalQuery,
     RetrievalResult,
 )
+from .memories import AugmentedContext, Feedback, NewMemory, Recall, Remembered, TuningReport
 from .prefs import RetrievalPrefs
 
-TAKEN: Final[tuple[type[BaseModel], ...]] = (RetrievalPrefs, RetrievalQuery, RetrievalOptions, AgentRequest)
+TAKEN: Final[tuple[type[BaseModel], ...]] = (RetrievalPrefs, RetrievalQuery, RetrievalOptions, AgentRequest, NewMemory, Recall)
 GIVEN: Final[tuple[type[BaseModel], ...]] = (
     CandidateItem,
     EvidenceChunk,
@@ -31,6 +32,10 @@ GIVEN: Final[tuple[type[BaseModel], ...]] = (
     GraphContext,
     ImpactContext,
     RetrievalMetrics,
+    Remembered,
+    AugmentedContext,
+    Feedback,
+    TuningReport,
 )
 
 

@@ -16,6 +16,7 @@ from typing import Any, Literal, get_args
 from pydantic import Field, ValidationError, field_validator
 
 from .errors import InvalidInput
+from .memory_settings import MemorySettings
 from .profiles import Blend, Normalize
 from .retrieval_settings import RetrievalSettings, Section, listed, mapped
 
@@ -178,6 +179,7 @@ class Settings(Section):
     ingest: IngestSettings = IngestSettings()
     search: SearchSettings = SearchSettings()
     retrieval: RetrievalSettings = RetrievalSettings()
+    memory: MemorySettings = MemorySettings()
 
 
 def load(file: Path | None = None, environ: Mapping[str, str] | None = None) -> Settings:
@@ -281,8 +283,13 @@ def _first_problem(error: ValidationError, path: Path) -> str:
     said = said[:1].lower() + said[1:]
     if dict(_keys()).get(key) and not isinstance(problem["input"], dict):
         said = f"give keys and values, such as {next(each for each in all_keys() if each.startswith(f'{key}.'))!r}"
-    given = type(problem["input"]).__name__ if _is_secret(setting) else repr(problem["input"])
+    given = type(problem["input"]).__name__ if _holds_secret(setting) else repr(problem["input"])
     return f"setting {key!r} is {given}: {said} ({where})"
+
+
+def _holds_secret(key: str) -> bool:
+    """Whether a value is never shown, or a section that has such a one."""
+    return any(_is_secret(each) for each in all_keys() if f"{each}.".startswith(f"{key}."))
 
 
 def _is_secret(key: str) -> bool:

@@ -10,6 +10,7 @@ from .errors import InvalidInput
 from .prefs import RetrievalPrefs
 from .profiles import TEXT, VECTOR
 from .settings import SearchSettings
+from .shapes import is_number
 
 SHORT_NAMES: Final = {
     "query_text": "the query",
@@ -57,11 +58,6 @@ def prefs_of(options: SearchSettings, query: str, **given: Any) -> RetrievalPref
         return RetrievalPrefs(**prefs)
     except InvalidInput as error:
         raise InvalidInput(_in_short_names(str(error))) from None
-
-
-def is_number(value: object) -> bool:
-    """Whether it is one: true and false are none."""
-    return isinstance(value, int | float) and not isinstance(value, bool)
 
 
 def _listed(names: Sequence[str] | str) -> Any:

@@ -12,6 +12,7 @@ from .consult import Knowledge
 from .errors import RecollectError
 from .knowledge import RetrievalMetrics
 from .library import Library
+from .memory import Memory
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -76,12 +77,42 @@ class SyncKnowledge:
     similar = _knowing(Knowledge.similar)
 
 
+def _recalling(method: Callable[Concatenate[Memory, P], Coroutine[Any, Any, R]]) -> Callable[Concatenate[SyncMemory, P], R]:
+    def call(self: SyncMemory, /, *args: P.args, **kwargs: P.kwargs) -> R:
+        return self._portal.run(method(self.memory, *args, **kwargs))
+
+    return update_wrapper(call, method)
+
+
+class SyncMemory:
+    """A `Memory` whose methods wait for their result."""
+
+    def __init__(self, memory: Memory, portal: Portal) -> None:
+        self.memory = memory
+        self._portal = portal
+
+    count = _recalling(Memory.count)
+    entities = _recalling(Memory.entities)
+    feedback = _recalling(Memory.feedback)
+    forget = _recalling(Memory.forget)
+    forget_all = _recalling(Memory.forget_all)
+    import_memories = _recalling(Memory.import_memories)
+    know = _recalling(Memory.know)
+    recall = _recalling(Memory.recall)
+    remember = _recalling(Memory.remember)
+    remember_all = _recalling(Memory.remember_all)
+    tune = _recalling(Memory.tune)
+    untune = _recalling(Memory.untune)
+    weights = _recalling(Memory.weights)
+
+
 class SyncLibrary:
     """A `Library` whose methods wait for their result. Use it as a context, or call `close`."""
 
     def __init__(self, library: Library) -> None:
         self.library = library
         self._portal = Portal()
+        self._lock = threading.Lock()
 
     def __enter__(self) -> Self:
         return self
@@ -99,6 +130,12 @@ class SyncLibrary:
     def knowledge(self) -> SyncKnowledge:
         """The library as a knowledge service."""
         return SyncKnowledge(self.library.knowledge, self._portal)
+
+    @property
+    def memory(self) -> SyncMemory:
+        """The library as the memory of a user."""
+        with self._lock:  # It is made with the first use: once, whoever is first.
+            return SyncMemory(self.library.memory, self._portal)
 
     def metrics(self) -> RetrievalMetrics:
         """How searches have gone since the library was opened."""

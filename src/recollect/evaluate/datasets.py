@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Collection, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from hashlib import sha256
@@ -21,8 +22,10 @@ from pathlib import Path
 from typing import Any, Final, Literal, get_args
 
 from ..errors import InvalidInput
+from ..filters import period
 from ..ingest.records import BadRecord, read_records
 from ..kinds import LANGUAGES
+from ..memories import MEMORY_TYPES
 from ..model import Item
 from .judgments import Span, lines_of, read_evidence, read_haystacks, read_judgments
 
@@ -36,6 +39,9 @@ DEFAULT_SPLIT: Final = "test"
 UNDATED: Final = datetime(2000, 1, 1, tzinfo=UTC)
 """The time of documents that have none: always the same, so that a second run finds them unchanged."""
 CODE_LANGUAGES: Final = frozenset({*LANGUAGES.values(), "c++", "c#", "f#", "bash", "js", "objective c"})
+
+HAPPENED: Final = ("timestamp", "created_at", "date")
+"""Fields of a memory's metadata that say when it was, the first that is there."""
 
 Half = Literal["train", "test"]
 
@@ -157,11 +163,29 @@ def _documents(path: Path) -> tuple[dict[str, Item], list[str]]:
             empty += 1
             continue
         again += record.id in documents
-        documents[record.id] = replace(record, format="code") if record.format == "text" and is_code(record) else record
+        documents[record.id] = _remembered(replace(record, format="code") if record.format == "text" and is_code(record) else record)
     if not documents:
         raise InvalidInput(f"{str(path)!r} holds no document: give it a record on each line")
     notes = [f"{_count(empty, 'document')} without any text left out"] if empty else []
     return documents, notes + ([f"{_count(again, 'document')} with the id of an earlier one took its place"] if again else [])
+
+
+def _remembered(item: Item) -> Item:
+    """A document as the memory that its metadata says it is, at its time; any other as it is."""
+    kind, at = item.metadata.get("memory_type"), time_in(item.metadata, HAPPENED)
+    if kind not in MEMORY_TYPES:
+        return item
+    return replace(item, kind=str(kind)) if at is None else replace(item, kind=str(kind), created_at=at, updated_at=at)
+
+
+def time_in(metadata: Mapping[str, Any], names: Sequence[str]) -> datetime | None:
+    """The time that one of these fields says, the first that is there."""
+    for name in names:
+        value = metadata.get(name)
+        if isinstance(value, str):
+            with suppress(ValueError, OverflowError):
+                return period(value)[0]
+    return None
 
 
 def _queries(path: Path) -> Iterator[Query]:

@@ -20,9 +20,11 @@ from ..ingest.report import IndexReport
 from ..library import Library
 from ..profiles import Blend, Normalize
 from ..settings import SearchSettings
+from . import recalls
 from .datasets import GRAPH, Dataset, Half, Query, chosen, mostly_code, mostly_episodes
 from .judgments import Span
 from .measures import means, ranking_values, require_measures
+from .recalls import better_first, recall
 from .spans import Starts, span_values
 from .vectors import CachedEmbedder
 
@@ -31,6 +33,8 @@ DEFAULT_CHUNKS: Final = 12
 DIGITS: Final = 6
 TIMED: Final = 200
 """Questions asked once more, for as many results as a person sees, to time them."""
+RECALLED: Final = 15
+"""Memories that a recall gives back, where it is timed."""
 MODE: Final = "any"
 """A question of a dataset is a text, not something typed into a search box: its quotes and hyphens are no operators."""
 
@@ -54,10 +58,11 @@ class How(TypedDict, total=False):
     half: Half | None
     limit: int | None
     haystacks: bool
+    recall: bool
     timed: bool
 
 
-_CHOICES = ("half", "limit", "haystacks", "timed")
+_CHOICES = ("half", "limit", "haystacks", "recall", "timed")
 
 
 @dataclass(frozen=True, slots=True)
@@ -165,10 +170,15 @@ async def ask(library: Library, dataset: Dataset, *, report: Report | None = Non
     times = await _times(library, dataset, queries[:TIMED] if how.get("timed", True) else (), how)
     answers: list[Answer] = []
     for query in queries:
-        bundle = await library.search(query.text, **options, where=haystack(dataset, query, how))
-        gold = dataset.evidence.get(query.id, ())
-        spans = span_values(gold, shown_spans(bundle), starts, found=ranking_of(bundle)) if gold else {}
-        answers.append(Answer(query, dataset.expected(query.id), ranking_of(bundle), spans, bundle.stats.timing_ms["total"]))
+        where = haystack(dataset, query, how)
+        if how.get("recall"):
+            context = await recall(library, query, limit=options["k"], where=where)
+            answers.append(Answer(query, dataset.expected(query.id), recalls.ranking_of(context), {}, context.timing_ms["total"]))
+        else:
+            bundle = await library.search(query.text, **options, where=where)
+            gold = dataset.evidence.get(query.id, ())
+            spans = span_values(gold, shown_spans(bundle), starts, found=ranking_of(bundle)) if gold else {}
+            answers.append(Answer(query, dataset.expected(query.id), ranking_of(bundle), spans, bundle.stats.timing_ms["total"]))
         progress.items_done += 1
         if report:
             report(progress)
@@ -181,8 +191,14 @@ async def _times(library: Library, dataset: Dataset, queries: Sequence[Query], h
     defaults = library.settings.search
     shown = {"k": defaults.k, "chunks": defaults.chunks, "chunks_per_item": defaults.chunks_per_item}
     options = search_options(library, dataset, how) | shown
-    found = [await library.search(query.text, **options, where=haystack(dataset, query, how)) for query in (*queries[:1], *queries)]
-    return [bundle.stats.timing_ms["total"] for bundle in found[1:]]
+    times: list[float] = []
+    for query in (*queries[:1], *queries):
+        where = haystack(dataset, query, how)
+        if how.get("recall"):
+            times.append((await recall(library, query, limit=RECALLED, where=where)).timing_ms["total"])
+        else:
+            times.append((await library.search(query.text, **options, where=where)).stats.timing_ms["total"])
+    return times[1:]
 
 
 def _questions(dataset: Dataset, how: How) -> tuple[Query, ...]:
@@ -273,7 +289,14 @@ def _measured(dataset: Dataset, answers: Sequence[Answer], *, k: int, chunks: in
     def kept(by_name: Mapping[str, float], limit: int) -> dict[str, float]:
         return {name: value for name, value in by_name.items() if int(name.partition("@")[2] or 0) <= limit}
 
-    return tuple(replace(answer, values=kept(values.get(answer.query.id, {}), k) | kept(answer.values, chunks)) for answer in answers)
+    def ordered(answer: Answer) -> dict[str, float]:
+        share = better_first(answer.expected, answer.ranking)
+        return {} if share is None else {"better_first": share}
+
+    def all_of(answer: Answer) -> dict[str, float]:
+        return kept(values.get(answer.query.id, {}), k) | ordered(answer) | kept(answer.values, chunks)
+
+    return tuple(replace(answer, values=all_of(answer)) for answer in answers)
 
 
 def _evaluation(

@@ -14,6 +14,17 @@ from ..errors import InvalidInput
 from . import copying, database, evaluating, verbs
 from .grammar import add_verb, json_value, time_value
 from .knowing_arguments import add_context, add_graph, add_history, add_impact, add_similar
+from .remembering_arguments import (
+    add_entities,
+    add_feedback,
+    add_forget,
+    add_recall,
+    add_remember,
+    add_tune,
+    check_entities,
+    check_forget,
+    check_remember,
+)
 
 DESCRIPTION = "Find what matters in documents, code and notes: by words and by meaning, on this machine, with the reason for every result."
 
@@ -21,6 +32,8 @@ EPILOG = """\
 start with:
   recollect index docs/
   recollect search "how are backups made"
+  recollect remember "Acme asked why invoice 789 came late"
+  recollect recall "what did Acme ask?"
 
 exit codes:
   0    it worked
@@ -59,7 +72,7 @@ class _Parser(ArgumentParser):
 
 
 def _unusable(message: str, prog: str) -> InvalidInput:
-    hint = "; to leave a word out, put the whole query in quotes after --" if prog.endswith((" search", " context")) else ""
+    hint = "; to leave a word out, put the whole query in quotes after --" if prog.endswith((" search", " context", " recall")) else ""
     return InvalidInput(f"{message}{hint} (see `{prog} --help`)")
 
 
@@ -77,6 +90,12 @@ def parse(arguments: Sequence[str]) -> Namespace:
             _check_search(args)
         case "delete":
             _check_delete(args)
+        case "remember":
+            check_remember(args)
+        case "forget":
+            check_forget(args)
+        case "entities":
+            check_entities(args)
         case "copy":
             _check_copy(args)
         case "log" if args.k < 1:
@@ -135,6 +154,8 @@ def _check_eval(args: Namespace) -> None:
     _check_there([args.dataset, *map(str, args.compare or [])])
     if args.compare and (args.worst is not None or args.questions is not None):
         raise InvalidInput("--compare shows two runs beside each other: ask for --worst and --questions of one at a time")
+    if args.recall and args.worst is not None:
+        raise InvalidInput("--worst tells why a search went wrong: leave out --recall, or look at --questions")
     if args.worst is not None and args.worst < 1:
         raise InvalidInput(f"--worst is {args.worst}: ask for at least 1 question")
     if args.questions is not None and not args.questions.absolute().parent.is_dir():
@@ -156,7 +177,8 @@ def parser() -> ArgumentParser:
     _add_common(root, first=True)
     each = root.add_subparsers(dest="verb", metavar="VERB", required=True)
     knowledge = (add_context, add_similar, add_graph, add_impact)
-    for add in (_index, _import, _search, *knowledge, _get, _delete, _log, _status, _doctor, _copy, _db, _schema, _eval):
+    memory = (add_remember, add_recall, add_forget, add_feedback, add_tune, add_entities)
+    for add in (_index, _import, _search, *knowledge, *memory, _get, _delete, _log, _status, _doctor, _copy, _db, _schema, _eval):
         add(each)
     for name, verb in each.choices.items():
         _add_common(verb, first=False, names_store=name != "copy", several=name == "copy")
@@ -328,6 +350,7 @@ def _eval(each: Any) -> None:
     verb.add_argument("--half", help="only the questions of one half, train or test: tune on the one, judge on the other")
     verb.add_argument("--limit", metavar="N", type=int, help="only so many questions, always the same ones")
     verb.add_argument("--haystacks", action="store_true", default=None, help="search each question in its own documents (haystacks.jsonl)")
+    verb.add_argument("--recall", action="store_true", default=None, help="ask memory, each question at its own time, not a search")
     verb.add_argument("--k", "-k", metavar="N", type=int, help="how many results to look at (default: 100)")
     verb.add_argument("--mode", help="how words are read: any, web, plain, phrase or strict (default: any)")
     verb.add_argument("--profile", help="the kind of material (default: by the settings, or what most documents are)")

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 SHOWN_RANKS: Final = 20
 """Ids of each ranking that --questions writes."""
-ASKED: Final = ("k", "mode", "profile", "weights", "blend", "normalize", "rrf_k", "depth", "half", "limit", "haystacks")
+ASKED: Final = ("k", "mode", "profile", "weights", "blend", "normalize", "rrf_k", "depth", "half", "limit", "haystacks", "recall")
 VECTORS: Final = "vectors"
 
 
@@ -113,7 +113,8 @@ async def _library(dataset: Dataset, options: Settings, args: Namespace) -> Asyn
     from ..settings import LogSettings
 
     # The questions of an evaluation are nobody's searches.
-    options = options.model_copy(update={"log": LogSettings()})
+    unlogged = options.memory.model_copy(update={"log": False})
+    options = options.model_copy(update={"log": LogSettings(), "memory": unlogged})
     with ExitStack() as stack:
         if not dataset.documents:
             library = Library.open(args.store, scope=args.scope, options=options, create=False)

@@ -50,7 +50,7 @@ def _indexing(evaluation: Evaluation) -> str:
 def _measure_rows(values: Mapping[str, float]) -> list[str]:
     ranking = [name for name in values if not name.startswith("span_")]
     rows = [
-        "".join(f"{name:<8}{values[name]:.4f}".ljust(VALUE_WIDTH) for name in some).rstrip()
+        "".join(f"{name:<7} {values[name]:.4f}  ".ljust(VALUE_WIDTH) for name in some).rstrip()
         for some in (
             [name for name in ranking if not name.startswith(("R@", "hits@"))],
             [name for name in ranking if name.startswith("R@")],

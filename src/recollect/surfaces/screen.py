@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from time import monotonic
 from typing import TYPE_CHECKING, Any, Self, TextIO
 
-from .terminal import Look, clean, escape_json, progress_text
+from .terminal import Look, clean, escape_json, progress_text, several
 
 if TYPE_CHECKING:
     from types import TracebackType
@@ -134,7 +134,7 @@ class ProgressLine:
 
     def __enter__(self) -> Self:
         if self.rewrite:
-            self._write(f"{CLEAR_LINE}looking for {self.noun}s")
+            self._write(f"{CLEAR_LINE}looking for {several(self.noun)}")
         return self
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:

@@ -228,7 +228,7 @@ def _embedded(report: IndexReport) -> str:
 def progress_text(progress: Progress, noun: str) -> str:
     """How far the work has come, on one line."""
     total = "" if progress.items_total is None else f"/{progress.items_total}"
-    parts = [f"{progress.items_done}{total} {noun}s"]
+    parts = [f"{progress.items_done}{total} {several(noun)}"]
     if progress.chunks_embedded:
         parts.append(f"{count(progress.chunks_embedded, 'chunk')}, {progress.chunks_per_s:.0f}/s")
     if progress.seconds_left is not None:
@@ -258,9 +258,13 @@ def _entities(number: int) -> str:
 
 
 def count(number: int, noun: str) -> str:
-    """A number of things: `1 file`, `2 files`, `2 entities`."""
-    several = f"{noun[:-1]}ies" if noun.endswith("ty") else f"{noun}s"
-    return f"{number} {noun if number == 1 else several}"
+    """A number of things: `1 file`, `2 files`, `2 entities`, `2 memories`."""
+    return f"{number} {noun if number == 1 else several(noun)}"
+
+
+def several(noun: str) -> str:
+    """The word for more than one of them."""
+    return f"{noun[:-1]}ies" if noun.endswith(("ty", "ry")) else f"{noun}s"
 
 
 def duration(seconds: float) -> str:

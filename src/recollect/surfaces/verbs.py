@@ -197,7 +197,8 @@ def by_options(names: Mapping[str, str]) -> Iterator[None]:
         yield
     except InvalidInput as error:
         name, space, rest = str(error).partition(" ")
-        raise InvalidInput(f"{names.get(name, name)}{space}{rest}") from None
+        of_list = name.rstrip("0123456789").removesuffix(".")
+        raise InvalidInput(f"{names.get(name) or names.get(of_list, name)}{space}{rest}") from None
 
 
 async def _asked(library: Library, query: str, args: Namespace) -> RetrievalBundle:
