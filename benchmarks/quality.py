@@ -96,7 +96,7 @@ def runs_of(plan: Mapping[str, Any], name: str, model: str) -> list[str]:
 
 
 async def _scored(plan: Mapping[str, Any], name: str, dataset: Dataset, model: str, library: Library) -> tuple[dict[str, float], int]:
-    """The values of one set by run, and how many questions have judgments."""
+    """The values of one set by run, and how many questions have the measure."""
     options = plan["sets"][name]
     values: dict[str, float] = {}
     count = 0
@@ -104,7 +104,8 @@ async def _scored(plan: Mapping[str, Any], name: str, dataset: Dataset, model: s
         begin = perf_counter()
         how = {"profile": options.get("alone", options["profile"])} | plan["runs"][run] | {"haystacks": bool(options.get("haystacks"))}
         found = await ask(library, dataset, half=plan["half"], k=plan["k"], timed=False, **how)
-        values[run], count = found.values[options["measure"]], found.judged
+        values[run] = found.values[options["measure"]]
+        count = sum(options["measure"] in answer.values for answer in found.answers)
         last = judged(plan, {name: {model: values}})[-1]
         print(f"  {last.line} {len(found.answers) / (perf_counter() - begin):6.0f} questions/s", flush=True)
     return values, count
