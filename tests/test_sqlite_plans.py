@@ -129,7 +129,7 @@ def _plans(work: Callable[[Connection], object]) -> list[str]:
 BY_ID = "SEARCH items USING INDEX sqlite_autoindex_items_1 (scope=? AND id=?)"
 
 
-@pytest.mark.parametrize("columns", [(ItemRow.id,), (ItemRow.seq,), (ItemRow.created_at, ItemRow.id)], ids=str)
+@pytest.mark.parametrize("columns", [(ItemRow.id,), (ItemRow.seq,), (ItemRow.created_at, ItemRow.id)], ids=["id", "seq", "time and id"])
 @pytest.mark.parametrize("where", [{}, {"kind": "a"}, {"owner": "a"}, {"created_at": {"gte": 2023}}, CURRENT], ids=str)
 def test_items_that_may_pass_are_looked_up_by_id(where: dict[str, Any], columns: tuple[Any, ...]) -> None:
     """SQLite would read an index that has all columns that are asked for, from its beginning to its end."""
