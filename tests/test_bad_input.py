@@ -292,7 +292,7 @@ def test_stdin_that_is_not_utf8(place: Path, run: Run) -> None:
         ("just words", ("recollect.yaml",)),
         ("embde: {model: none}\n", ("'embde'", "did you mean 'embed'?")),
         ("search: {k: many}\n", ("'search.k'", "'many'")),
-        ("embed: none\n", ("'embed'", "'none'")),
+        ("embed: none\n", ("'embed'", "'embed.model'")),
         ("vectors: {policy: magic}\n", ("'vectors.policy'", "'magic'")),
         ("embed: {model: nothing-like-it}\n", ("'nothing-like-it'", "'granite'")),
         ("scope: ''\n", ("'scope'",)),
