@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, tzinfo
+from typing import cast
 
 from ..evidence.choose import Question, choose, weigh
 from ..evidence.snippets import snippet
@@ -38,7 +39,7 @@ class Show:
         text, is_excerpt = self._text(item, passages)
         signals = MemorySignals.model_validate(dict(zip(SIGNALS, ranked.signals.round(DIGITS).tolist(), strict=True)))
         names = {each.canonical_id: each.name for each in self.query.entities}
-        type_: MemoryType = item.kind  # type: ignore[assignment]  # Only such were asked for.
+        type_ = cast("MemoryType", item.kind)  # Only such were asked for.
         reason = why(
             type_,
             signals,
