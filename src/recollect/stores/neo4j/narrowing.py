@@ -33,10 +33,10 @@ class Listed(NamedTuple):
 
     def match(self, condition: str) -> str:
         """Finds the items `i` of the list `among` for which a condition holds. Under another name than that by which the index has them
-        the server sorts them all, and without being told which index to take it begins with all items where it knows of few."""
+        the server sorts them all, and without being told to seek in which index it reads all items where it knows of few."""
         if self.label == "Item":
             return f"{self._found} AND {condition}"
-        return f"{self._found} WITH x MATCH (i:Item) USING INDEX i:Item(key) WHERE i.key = x.key AND {condition}"
+        return f"{self._found} WITH x MATCH (i:Item) USING INDEX SEEK i:Item(key) WHERE i.key = x.key AND {condition}"
 
     def counting(self, named: str) -> str:
         """Counts what is in the lists that a parameter has, up to a few."""
@@ -55,7 +55,7 @@ class Listed(NamedTuple):
     def _found(self) -> str:
         own = self._own
         return (
-            f"MATCH ({own}:{self.label}) USING INDEX {own}:{self.label}({self.name}, age, key) "
+            f"MATCH ({own}:{self.label}) USING INDEX SEEK {own}:{self.label}({self.name}, age, key) "
             f"WHERE {own}.{self.name} = among AND {own}.age >= $first AND {own}.age <= $last AND {own}.key IS NOT NULL"
         )
 
