@@ -26,6 +26,8 @@ DOMAIN_SHARE: Final = 3
 """Rows of the domain database may have this part of the room, a third, before the memories, and what these leave."""
 NOTES_SHARE: Final = 8
 """What there is to say may take this part of the prompt, an eighth."""
+CHARS_PER_TOKEN: Final = 6
+"""More than English has: what is longer does not fit, and is not counted to see that."""
 MAX_TOKEN_CHARS: Final = 100
 """So many characters of a question for each of its tokens are looked at, whose words are shorter."""
 
@@ -69,6 +71,8 @@ def fitted(
         question=_question(query.query, tokens, query_tokens),
     )
     room = _Room(max_tokens, tokens, draft)
+    if len(memories) <= limit and (whole := room.whole(notes)):
+        return whole
     least = room.count(draft.text())
     if least > max_tokens:
         raise InvalidInput(f"max_tokens is {max_tokens}, and the prompt takes {least} without any memory: give {least} or more")
@@ -126,6 +130,16 @@ class _Room:
             if left < 0:
                 return
             self.draft.notes.append(line)
+
+    def whole(self, notes: Sequence[str]) -> Prompt | None:
+        """The prompt with everything in it, where it fits, as it mostly does: it is counted once, and not part by part."""
+        draft = self.draft
+        self.say(notes, self.max_tokens)
+        draft.chosen, draft.shown = [*range(len(draft.memories))], [*map(len, draft.tables)]
+        if len(text := draft.text()) <= CHARS_PER_TOKEN * self.max_tokens and len(starts := self.tokens.starts(text)) <= self.max_tokens:
+            return self._prompt(text, starts)
+        draft.notes, draft.chosen, draft.shown = [], [], [0] * len(draft.tables)
+        return None
 
     def show_rows(self, *, keep: int) -> None:
         """Show the first rows of each table, then the second ones, and so on, while more than `keep` tokens are left. In a table, behind a
@@ -185,7 +199,10 @@ class _Room:
         draft = self.draft
         while len(starts := self.tokens.starts(text := draft.text())) > self.max_tokens:
             self._take_out(len(starts) - self.max_tokens)
-        sizes = self._sizes(text, starts)
+        return self._prompt(text, starts)
+
+    def _prompt(self, text: str, starts: npt.NDArray[np.int64]) -> Prompt:
+        draft, sizes = self.draft, self._sizes(text, starts)
         memories = draft.memories
         return Prompt(
             memories=tuple(memories[place].model_copy(update={"token_count": sizes[place]}) for place in draft.in_order()),
