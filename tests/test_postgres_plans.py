@@ -216,6 +216,14 @@ LOOK_UPS: dict[str, tuple[Question, set[str]]] = {
         lambda store: store.search_text(SCOPE, Term(f"{_word(7)} {_word(10_009)}"), k=3),
         {"windows_by_words", "items_by_seq", "terms_pkey"},
     ),
+    "items by words within a broad filter": (
+        lambda store: store.search_text(SCOPE, Term(f"{_word(7)} {_word(10_009)}"), k=3, where=parse({"secret": False})),
+        {"windows_by_words", "items_by_seq", "fields_pkey", "terms_pkey"},
+    ),
+    "items by words among some ids": (
+        lambda store: store.search_text(SCOPE, Term(f"common {_word(7)}"), k=3, where=parse({"id": IDS})),
+        {"windows_pkey", "items_pkey", "items_by_seq", "terms_pkey"},
+    ),
     "items by an expression": (
         lambda store: store.search_text(SCOPE, Boolean(must=(Term(_word(7)),), must_not=(Prefix(_word(1_000)),)), k=3),
         {"windows_by_words", "items_by_seq"},

@@ -16,7 +16,9 @@ from sqlalchemy.util import await_only
 from recollect.filters import parse
 from recollect.model import Entry
 from recollect.settings import CacheSettings, PostgresSettings
+from recollect.stores.postgres import passing
 from recollect.stores.postgres.store import PostgresStore
+from recollect.stores.sql import few
 from recollect.testing.cases import NEXT_SPACE, OTHER, SCOPE, SPACE, WHEN, direction, entry, ids, item, passages, plain, shown, write
 from recollect.textquery import NativeQuery, Phrase, Term
 
@@ -57,6 +59,7 @@ def meanwhile(store: PostgresStore, after: str, change: Callable[[], Awaitable[A
     [
         ("LIMIT 5001", lambda store: store.search_text(SCOPE, Term("shared"), k=1, where=parse({"year": 2024}))),
         ("items_with", lambda store: store.search_text(SCOPE, Phrase("shared words"), k=1)),
+        ("FROM words", lambda store: store.search_text(SCOPE, Term("shared"), k=1, where=parse({"id": ["a", "b"]}))),
         (
             "LIMIT 5001",
             lambda store: store.search_native(
@@ -129,6 +132,37 @@ def test_a_page_of_items_is_one_statement_and_not_one_for_each(url: str) -> None
             assert sent[2] == sent[40]
             assert [found.item.stamp for found in await store.get(SCOPE, ["i0", "i39"])] == ["40", "40"]
             assert len(await store.passages_of(SCOPE, [f"i{at}" for at in range(40)], space=NEXT_SPACE)) == 40
+
+    asyncio.run(body())
+
+
+KINDS = {"kind": ["note", "rest"], "status": {"nin": ["superseded", "archived"]}}
+
+
+@pytest.mark.parametrize(
+    ("ask", "most"),
+    [
+        (lambda store: store.search_text(SCOPE, Term("words"), k=3), 2),
+        (lambda store: store.search_text(SCOPE, Term("words"), k=3, where=parse(KINDS)), 3),
+        (lambda store: store.search_text(SCOPE, Term("words"), k=3, where=parse({"id": ["i1", "i2"]})), 2),
+        (lambda store: store.newest(SCOPE, k=3, where=parse(KINDS | {"entities": "customer:1"})), 2),
+        (lambda store: store.newest(SCOPE, k=3, where=parse(KINDS | {"entities": ["customer:1", "customer:2"]})), 2),
+    ],
+    ids=["by words", "by words within a filter", "by words among some ids", "newest of an entity", "newest of two"],
+)
+@pytest.mark.parametrize("listed", [5, 5_000])
+def test_what_a_recall_asks_takes_few_statements(url: str, ask: Any, most: int, listed: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(passing, "LISTED", listed)
+    monkeypatch.setattr(few, "FEW", min(listed, few.FEW))
+
+    async def body() -> None:
+        async with opened(url) as store:
+            about = ("customer:1", "customer:2")
+            entries = [plain(f"i{at}", f"words {'more ' * at}", kind="note" if at % 5 else "rest", entities=about) for at in range(20)]
+            await write(store, *entries)
+            statements = said(store)
+            assert await ask(store)
+            assert len(statements) == most
 
     asyncio.run(body())
 

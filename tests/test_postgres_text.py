@@ -60,3 +60,26 @@ def test_more_than_are_ranked_are_looked_at_for_k_that_pass_the_filter(url: str,
     monkeypatch.setattr(passing, "LISTED", 5)
     monkeypatch.setattr(text, "MATCHING", 10)
     assert sorted(found(url, Phrase("quite common"), 20, {"late": True})) == [f"i{at}" for at in range(130, 150)]
+
+
+def test_of_equal_ones_the_first_by_id_are_found_within_a_broad_filter(postgres: Postgres, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The last that is written has the first id, and what comes first of what is ranked is not checked any further than it must be."""
+    monkeypatch.setattr(passing, "LISTED", 5)
+    with postgres.database() as url:
+
+        async def body() -> None:
+            store = PostgresStore(url)
+            await write(store, *(plain(f"i{99 - at}", "the same words", kind="note" if at % 3 else "rest") for at in range(90)))
+            await store.close()
+
+        asyncio.run(body())
+        first = [f"i{99 - at}" for at in reversed(range(90)) if at % 3]
+        assert found(url, Term("same"), 3, {"kind": "note", "status": {"ne": "archived"}}) == first[:3]
+        assert found(url, Term("same"), 50, {"kind": "note", "status": {"ne": "archived"}}) == first[:50]
+
+
+@pytest.mark.parametrize("where", [{"id": ["r2", "i007", "none"]}, {"id": ["r2", "i007", "i140"], "late": False}])
+def test_among_some_ids_all_are_ranked(url: str, where: object) -> None:
+    """A common word counts there too: no item is left out for having no other."""
+    assert found(url, Term("rare common"), 9, where) == ["r2", "i007"]
+    assert found(url, Phrase("quite common"), 9, where) == ["i007", "r2"]

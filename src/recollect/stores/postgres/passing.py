@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from typing import Final, TypeVar
+from typing import Any, Final, TypeVar
 
-from sqlalchemy import Connection, bindparam, case, func, literal_column, select
+from sqlalchemy import Connection, Select, bindparam, case, func, literal_column, select
 from sqlalchemy.orm import InstrumentedAttribute
 
 from ...filters import Filter
 from ...model import Hit
+from ..kept import Kept
+from ..sql.few import FEW, of_ids
 from ..sql.given import given
 from ..sql.schema import ItemRow
 from ..sql.where import holds
@@ -24,6 +26,8 @@ LISTED: Final = 5_000
 
 T = TypeVar("T")
 
+_STATEMENTS: Final = Kept[Select[Any]](64)
+
 _PASSING = select(ItemRow.id).where(ItemRow.scope == bindparam("scope"), given(ItemRow.id, "ids"))
 
 
@@ -31,11 +35,17 @@ def listed(connection: Connection, column: InstrumentedAttribute[T], scope: str,
     """The items that pass the filter, by this column, where they are few."""
     if where is None:
         return None
-    query = select(column).where(ItemRow.scope == scope, holds(where, scope, per_row=False))
-    # In so many words: a limit that is not known is taken for a tenth of the rows, and the values of the filter are then not looked at.
-    some = query.limit(literal_column(str(LISTED + 1))).subquery()
-    # Too many are counted by the server and not sent: 5,000 rows take longer to fetch than to find.
-    many, found = connection.execute(select(func.count(), case((func.count() <= LISTED, func.array_agg(some.c[column.key]))))).one()
+    if (named := of_ids(connection, scope, where, column, most=FEW)) is not None:
+        return [getattr(row, column.key) for row in named]
+
+    def made() -> Select[Any]:
+        query = select(column).where(ItemRow.scope == scope, holds(where, scope, per_row=False))
+        # In so many words: a limit that is not known is taken for a tenth of the rows, and the values of the filter are then not looked at.
+        some = query.limit(literal_column(str(LISTED + 1))).subquery()
+        # Too many are counted by the server and not sent: 5,000 rows take longer to fetch than to find.
+        return select(func.count(), case((func.count() <= LISTED, func.array_agg(some.c[column.key]))))
+
+    many, found = connection.execute(_STATEMENTS.of_filter(where, scope, column.key, LISTED, make=made)).one()
     return None if many > LISTED else list(found or ())
 
 

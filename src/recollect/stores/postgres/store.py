@@ -21,7 +21,6 @@ from ..sql.keeping import SqlKeeping
 from ..sql.schema import ScopeRow
 from ..sql.types import Exact, escaped
 from ..sql.write import active_space
-from ..windows import only_ranks
 from . import walk
 from .database import Database
 from .doctor import examine
@@ -30,7 +29,7 @@ from .migrate import REVISION, migrate, revision_of
 from .native import NativeSearch, add_columns
 from .nearest import VectorSearch
 from .status import describe
-from .text import WordSearch
+from .text import WordSearch, in_one_statement
 from .words_again import make_words_again
 from .write import PostgresWriter
 
@@ -240,7 +239,7 @@ class PostgresStore(SqlKeeping):
     async def search_text(self, scope: str, query: Node, *, k: int, where: Filter | None = None) -> Ranking:
         candidates = self._options.text_candidates
         # What one statement lists by its version another one ranks, which must not be a newer version by then.
-        steady = where is not None or not only_ranks(query)
+        steady = not in_one_statement(query, where)
         return await self._read(scope, lambda connection: WordSearch(connection, scope, where, candidates).best(query, k), steady=steady)
 
     @property

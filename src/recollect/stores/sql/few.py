@@ -75,14 +75,20 @@ def few(
 ) -> list[Any] | None:
     """These columns of all items that pass the filter, in no order; None where no condition leaves few, but for those on some fields."""
     most = FEW if most is None else most
+    if (named := of_ids(connection, scope, where, *columns, most=most)) is not None:
+        return named
+    for query, known in _listings(where, scope, but, most + 1):
+        listed = connection.scalars(query).all()
+        if len(listed) <= most:
+            return passing(connection, scope, [*dict.fromkeys(listed)], without(where, known), *columns)
+    return None
+
+
+def of_ids(connection: Connection, scope: str, where: Filter | None, *columns: Any, most: int) -> list[Any] | None:
+    """The same where the filter says by their ids which items may pass, at most so many; None where it does not."""
     for condition in conditions(where):
         if is_on(condition, "id") and len(ids := values_of(condition)) <= most and ids:
             return passing(connection, scope, ids, without(where, condition), *columns)
-    for query, known in _listings(where, scope, but):
-        # In so many words: of a limit that is not known Postgres thinks that it is a tenth of the rows.
-        listed = connection.scalars(query.limit(literal_column(str(most + 1)))).all()
-        if len(listed) <= most:
-            return passing(connection, scope, [*dict.fromkeys(listed)], without(where, known), *columns)
     return None
 
 
@@ -106,14 +112,28 @@ def without(where: Filter | None, known: Filter | None) -> Filter:
     return And(tuple(condition for condition in conditions(where) if condition is not known))
 
 
-def _listings(where: Filter | None, scope: str, but: tuple[str, ...]) -> Iterator[tuple[Select[Any], Filter | None]]:
-    """The ids for which a condition holds, for each that has an index, and this condition; as a rule the most are of a kind."""
+def _listings(where: Filter | None, scope: str, but: tuple[str, ...], n: int) -> Iterator[tuple[Select[Any], Filter | None]]:
+    """The first n ids for which a condition holds, for each that has an index, and this condition; as a rule the most are of a kind."""
     found = [condition for condition in conditions(where) if not any(is_on(condition, name) for name in but)]
     for condition in (each for each in found if not is_on(each, "kind")):
-        if (query := listing(condition, scope)) is not None:
+        if (query := _listing(condition, scope, n)) is not None:
             yield query, condition
     if "created_at" not in but and (span := times(where, ItemRow.created_at)):
-        yield select(ItemRow.id).where(ItemRow.scope == scope, *span), None
+        yield _first(select(ItemRow.id).where(ItemRow.scope == scope, *span), n), None
     for condition in (each for each in found if is_on(each, "kind")):
-        if (query := listing(condition, scope)) is not None:
+        if (query := _listing(condition, scope, n)) is not None:
             yield query, condition
+
+
+def _listing(condition: Filter, scope: str, n: int) -> Select[Any] | None:
+    def made() -> Select[Any] | None:
+        query = listing(condition, scope)
+        return None if query is None else _first(query, n)
+
+    found: Select[Any] | None = _STATEMENTS.of_filter(condition, scope, "listing", n, make=made)
+    return found
+
+
+def _first(query: Select[Any], n: int) -> Select[Any]:
+    """In so many words: of a limit that is not known Postgres thinks that it is a tenth of the rows."""
+    return query.limit(literal_column(str(n)))

@@ -1,7 +1,7 @@
 """The items that were created last, of those that pass a filter, without reading all of them.
 
-Where one condition of the filter alone leaves few items, these are looked at. Otherwise an index is read from its newest end, that of the
-entities, of the kinds or of the times, until enough items have passed."""
+Of entities the newest are looked at, which as a rule is enough. Otherwise, where one condition of the filter alone leaves few items, these
+are looked at; or else an index is read from its newest end, that of the entities, the kinds or the times, until enough have passed."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from heapq import merge
 from itertools import islice
 from typing import Any, Final, TypeAlias
 
-from sqlalchemy import Connection, bindparam, func, literal, select, true, union
+from sqlalchemy import Connection, bindparam, func, select, true, union
 
 from ...cancellation import checkpoint
 from ...filters import Filter
@@ -47,13 +47,18 @@ def newest(connection: Connection, scope: str, k: int, where: Filter | None) -> 
     if k <= 0:
         return []
     (entities, of_entities), (kinds, of_kinds) = _values(where, "entities"), _values(where, "kind")
+    of = _OfEntities(connection, scope, entities, k, without(where, of_entities)) if entities else None
+    if of is not None and of.look():
+        return of.found
     # What the index is read by anyway need not be listed before: not the times, nor one entity, and the kinds only beside entities.
     at_hand = ("created_at", "entities" if len(entities) == 1 else "") if entities else ("created_at", "kind")
     found = few(connection, scope, where, ItemRow.created_at, ItemRow.id, but=at_hand)
     if found is not None:
         return _first(k, [sorted(found, key=_order)])
-    if entities:
-        return _of_entities(connection, scope, [*dict.fromkeys(map(key, entities))], k, without(where, of_entities))
+    if of is not None:
+        while not of.look():
+            pass
+        return of.found
     if 0 < len(kinds) <= KINDS:
         rest = without(where, of_kinds)
         return _first(
@@ -81,20 +86,28 @@ def _made_by_time(scope: str, k: int, where: Filter | None) -> Statement:
     return own.order_by(ItemRow.created_at.desc(), ItemRow.id).limit(k)
 
 
-def _of_entities(connection: Connection, scope: str, keys: Sequence[str], k: int, where: Filter) -> list[str]:
+class _OfEntities:
     """The newest of entities: what is known of them is listed in order, from the index alone, and then looked at, until enough pass."""
-    passes: dict[str, bool] = {}
-    n = 2 * k
-    while True:
+
+    def __init__(self, connection: Connection, scope: str, entities: Sequence[str], k: int, where: Filter) -> None:
+        self._connection, self._scope, self._k, self._where = connection, scope, k, where
+        self._keys = [*dict.fromkeys(map(key, entities))]
+        self._n = 2 * k
+        self._passes: dict[str, bool] = {}
+        self.found: list[str] = []
+        """The ids of the first k that pass, of those that were looked at."""
+
+    def look(self) -> bool:
+        """Look at the first ones, and each time at more of them; whether these are enough, or all."""
         checkpoint()
-        listed = _first(n, _read(connection, partial(_of_entity, scope, n, where), keys, n, where, "entity", scope))
-        new = [item_id for item_id in listed if item_id not in passes]
-        good = {row.id for row in passing(connection, scope, new, where, ItemRow.id)}
-        passes |= {item_id: item_id in good for item_id in new}
-        found = [item_id for item_id in listed if passes[item_id]]
-        if len(found) >= k or len(listed) < n:
-            return found[:k]
-        n *= GROWTH
+        n, where, scope = self._n, self._where, self._scope
+        listed = _first(n, _read(self._connection, partial(_of_entity, scope, n, where), self._keys, n, where, "entity", scope))
+        new = [item_id for item_id in listed if item_id not in self._passes]
+        good = {row.id for row in passing(self._connection, scope, new, where, ItemRow.id)}
+        self._passes |= {item_id: item_id in good for item_id in new}
+        self.found = [item_id for item_id in listed if self._passes[item_id]][: self._k]
+        self._n *= GROWTH
+        return len(self.found) == self._k or len(listed) < n
 
 
 def _of_entity(scope: str, n: int, where: Filter, entity: Any) -> Statement:
@@ -107,15 +120,20 @@ def _read(connection: Connection, of: Callable[[Any], Statement], values: Sequen
     """The first n of what a statement gives for all of these values together, in one row or several, each in order. The statement
     follows from a filter and what else is in the key."""
     if connection.dialect.name == POSTGRES:
-        asked = func.unnest(literal(values, Texts())).table_valued("one").render_derived()
-        each = of(asked.c.one).lateral()
-        query = select(each.c.created_at, each.c.id).distinct().select_from(asked.join(each, true()))
-        return [[*connection.execute(query.order_by(each.c.created_at.desc(), each.c.id).limit(n))]]
+        each_of = _STATEMENTS.of_filter(*key, n, make=partial(_for_each, of, n))
+        return [[*connection.execute(each_of, {"values": values})]]
     found: list[list[Any]] = []
     for page in pages(values, AT_ONCE):
         together = _STATEMENTS.of_filter(*key, len(page), n, make=partial(_together, of, len(page), n))
         found.append([*connection.execute(together, {f"one{at}": value for at, value in enumerate(page)})])
     return found
+
+
+def _for_each(of: Callable[[Any], Statement], n: int) -> Statement:
+    asked = func.unnest(bindparam("values", type_=Texts())).table_valued("one").render_derived()
+    each = of(asked.c.one).lateral()
+    query = select(each.c.created_at, each.c.id).distinct().select_from(asked.join(each, true()))
+    return query.order_by(each.c.created_at.desc(), each.c.id).limit(n)
 
 
 def _together(of: Callable[[Any], Statement], values: int, n: int) -> Statement:
