@@ -15,7 +15,7 @@ from recollect.analysis import terms
 from recollect.memories import SIGNALS, TimeRange
 from recollect.memory_settings import RankingSettings, StrategySettings
 from recollect.model import Head
-from recollect.rank.diversity import choose, fold, latest_first, likeness
+from recollect.rank.diversity import choose, cosines_of, fold, latest_first, likeness
 from recollect.rank.duplicates import sketch
 from recollect.rank.signals import boosts_of, fit, scores_of, signals_of
 
@@ -38,10 +38,15 @@ def signal(name: str, *heads: Head, entities: tuple[str, ...] = (), within: Time
     return rows[:, SIGNALS.index(name)].tolist()
 
 
-def unit(*angles: float) -> np.ndarray:
-    """Vectors in a plane, by their angles in degrees."""
+def near(*angles: float) -> np.ndarray:
+    """The cosines between vectors in a plane, by their angles in degrees."""
     turned = np.deg2rad(angles)
-    return np.stack([np.cos(turned), np.sin(turned)], axis=1).astype(np.float32)
+    return cosines_of(np.stack([np.cos(turned), np.sin(turned)], axis=1).astype(np.float32))
+
+
+def unlike(count: int) -> np.ndarray:
+    """The cosines between so many that have nothing in common."""
+    return cosines_of(np.zeros((count, 4), np.float32))
 
 
 # How well a memory fits.
@@ -203,63 +208,63 @@ def test_weights_go_by_name_and_not_by_their_order() -> None:
 
 
 def test_what_repeats_a_chosen_one_comes_after_something_new() -> None:
-    vectors = unit(0, 1, 90, 45, 135)
-    order = choose([1.0, 0.98, 0.8, 0.5, 0.4], vectors, limit=5, options=OPTIONS)
+    cosines = near(0, 1, 90, 45, 135)
+    order = choose([1.0, 0.98, 0.8, 0.5, 0.4], cosines, limit=5, options=OPTIONS)
     assert order[:3] == [0, 2, 1]
 
 
 def test_each_is_weighed_against_all_that_is_chosen_and_not_the_first_alone() -> None:
-    vectors = unit(0, 90, 91, 45, 135)
-    order = choose([1.0, 0.9, 0.88, 0.75, 0.3], vectors, limit=3, options=OPTIONS)
+    cosines = near(0, 90, 91, 45, 135)
+    order = choose([1.0, 0.9, 0.88, 0.75, 0.3], cosines, limit=3, options=OPTIONS)
     assert order == [0, 1, 3]
 
 
 def test_memories_that_are_somewhat_alike_stay_in_order_of_score() -> None:
-    order = choose([1.0, 0.9, 0.8, 0.7, 0.6], unit(0, 20, 40, 60, 80), limit=5, options=OPTIONS)
+    order = choose([1.0, 0.9, 0.8, 0.7, 0.6], near(0, 20, 40, 60, 80), limit=5, options=OPTIONS)
     assert order == [0, 1, 2, 3, 4]
 
 
 def test_a_lambda_of_1_ranks_by_score_alone() -> None:
-    order = choose([0.7, 1.0, 0.9], unit(0, 0, 0), limit=3, options=OPTIONS.model_copy(update={"diversity": 1.0}))
+    order = choose([0.7, 1.0, 0.9], near(0, 0, 0), limit=3, options=OPTIONS.model_copy(update={"diversity": 1.0}))
     assert order == [1, 2, 0]
 
 
 def test_ties_go_by_place() -> None:
-    assert choose([0.5] * 6, np.zeros((6, 4), np.float32), limit=6, options=OPTIONS) == [0, 1, 2, 3, 4, 5]
+    assert choose([0.5] * 6, unlike(6), limit=6, options=OPTIONS) == [0, 1, 2, 3, 4, 5]
 
 
 def test_beyond_the_least_a_memory_must_be_worth_it() -> None:
     scores = [1.0, 0.9, 0.3, 0.3, 0.3, 0.3, 0.3]
-    assert choose(scores, np.zeros((7, 4), np.float32), limit=15, options=OPTIONS) == [0, 1, 2, 3, 4]
+    assert choose(scores, unlike(7), limit=15, options=OPTIONS) == [0, 1, 2, 3, 4]
     worth = [1.0, 0.9, 0.8, 0.8, 0.8, 0.8, 0.3]
-    assert choose(worth, np.zeros((7, 4), np.float32), limit=15, options=OPTIONS) == [0, 1, 2, 3, 4, 5]
+    assert choose(worth, unlike(7), limit=15, options=OPTIONS) == [0, 1, 2, 3, 4, 5]
 
 
 def test_one_that_is_sure_comes_although_it_repeats_another() -> None:
     strict = OPTIONS.model_copy(update={"least": 0, "min_marginal": 0.5, "alike": 0.0})
-    vectors = unit(0, 0, 90)
-    assert choose([1.0, 0.95, 0.5], vectors, limit=15, options=strict) == [0, 1]
-    assert choose([1.0, 0.85, 0.5], vectors, limit=15, options=strict) == [0]
+    cosines = near(0, 0, 90)
+    assert choose([1.0, 0.95, 0.5], cosines, limit=15, options=strict) == [0, 1]
+    assert choose([1.0, 0.85, 0.5], cosines, limit=15, options=strict) == [0]
 
 
 def test_no_more_come_than_are_asked_for() -> None:
-    assert len(choose(np.linspace(1, 0.9, 50), np.zeros((50, 4), np.float32), limit=15, options=OPTIONS)) == 15
-    assert choose([], np.zeros((0, 4), np.float32), limit=15, options=OPTIONS) == []
+    assert len(choose(np.linspace(1, 0.9, 50), unlike(50), limit=15, options=OPTIONS)) == 15
+    assert choose([], unlike(0), limit=15, options=OPTIONS) == []
 
 
 def test_scores_of_0_still_give_the_least() -> None:
-    assert choose([0.0] * 9, np.zeros((9, 4), np.float32), limit=15, options=OPTIONS) == [0, 1, 2, 3, 4]
+    assert choose([0.0] * 9, unlike(9), limit=15, options=OPTIONS) == [0, 1, 2, 3, 4]
 
 
 @given(st.integers(0, 40), st.integers(0, 20), st.integers(0, 10**6))
 @settings(deadline=None)
 def test_each_place_is_chosen_once_and_it_is_always_the_same(count: int, limit: int, seed: int) -> None:
     random = np.random.default_rng(seed)
-    scores, vectors = random.random(count), random.normal(size=(count, 8)).astype(np.float32)
-    order = choose(scores, vectors, limit=limit, options=OPTIONS)
+    scores, cosines = random.random(count), cosines_of(random.normal(size=(count, 8)).astype(np.float32))
+    order = choose(scores, cosines, limit=limit, options=OPTIONS)
     assert len(set(order)) == len(order) <= min(count, limit)
     assert len(order) >= min(count, limit, OPTIONS.least)
-    assert order == choose(scores, vectors, limit=limit, options=OPTIONS)
+    assert order == choose(scores, cosines, limit=limit, options=OPTIONS)
     if order:
         assert order[0] == int(np.argmax(scores))
 
@@ -268,14 +273,14 @@ def test_likeness_is_how_far_above_the_usual_one_two_are() -> None:
     # Seven that have a cosine of 0.6 with each other, as unrelated texts have with some models, and a copy of one.
     base = np.zeros((8, 9))
     base[:, 0], base[np.arange(8), [1, 2, 3, 4, 5, 6, 7, 1]] = np.sqrt(0.6), np.sqrt(0.4)
-    alike = likeness(base, OPTIONS)
+    alike = likeness(cosines_of(base), OPTIONS)
     assert alike[0, 1] == pytest.approx(0, abs=1e-6)
     assert alike[0, 7] == pytest.approx(1)
 
 
 def test_of_a_few_memories_those_that_are_as_alike_as_unrelated_texts_are_not_alike() -> None:
-    assert likeness(unit(0, 60), OPTIONS)[0, 1] == pytest.approx(0, abs=1e-6)
-    assert likeness(unit(0, 30), OPTIONS)[0, 1] > 0.7
+    assert likeness(near(0, 60), OPTIONS)[0, 1] == pytest.approx(0, abs=1e-6)
+    assert likeness(near(0, 30), OPTIONS)[0, 1] > 0.7
 
 
 # Duplicates.
@@ -290,53 +295,53 @@ PAID = "Acme Corporation paid the invoice 789 in full by bank transfer on the fi
 
 def test_what_says_the_same_in_the_same_words_is_one() -> None:
     texts = sketches(PAID, "Globex moved to Berlin", PAID.upper() + ".")
-    assert fold([0.5, 0.4, 0.6], unit(0, 90, 1), texts, OPTIONS) == [(2, (0,)), (1, ())]
+    assert fold([0.5, 0.4, 0.6], near(0, 90, 1), texts, OPTIONS) == [(2, (0,)), (1, ())]
 
 
 def test_the_same_meaning_in_other_words_stays() -> None:
-    assert fold([0.5, 0.6], unit(0, 0), sketches(PAID, "The bill was settled by Acme"), OPTIONS) == [(1, ()), (0, ())]
+    assert fold([0.5, 0.6], near(0, 0), sketches(PAID, "The bill was settled by Acme"), OPTIONS) == [(1, ()), (0, ())]
 
 
 def test_the_same_words_with_another_meaning_stay() -> None:
-    assert fold([0.5, 0.4], unit(0, 60), sketches(PAID, PAID), OPTIONS) == [(0, ()), (1, ())]
+    assert fold([0.5, 0.4], near(0, 60), sketches(PAID, PAID), OPTIONS) == [(0, ()), (1, ())]
 
 
 def test_two_invoices_are_two() -> None:
     short = sketches("Invoice 789 was paid", "Invoice 790 was paid")
-    assert len(fold([0.5, 0.4], unit(0, 1), short, OPTIONS)) == 2
+    assert len(fold([0.5, 0.4], near(0, 1), short, OPTIONS)) == 2
 
 
 def test_what_has_no_vector_or_no_words_stays() -> None:
-    assert len(fold([0.5, 0.4], np.zeros((2, 3), np.float32), sketches(PAID, PAID), OPTIONS)) == 2
-    assert len(fold([0.5, 0.4], unit(0, 0), {}, OPTIONS)) == 2
+    assert len(fold([0.5, 0.4], unlike(2), sketches(PAID, PAID), OPTIONS)) == 2
+    assert len(fold([0.5, 0.4], near(0, 0), {}, OPTIONS)) == 2
 
 
 # The latest word.
 
 
-def lifted(scores: list[float], vectors: np.ndarray, times: list[float]) -> list[int]:
-    return rank_of(np.array(scores) * latest_first(scores, vectors, times, OPTIONS))
+def lifted(scores: list[float], cosines: np.ndarray, times: list[float]) -> list[int]:
+    return rank_of(np.array(scores) * latest_first(scores, cosines, times, OPTIONS))
 
 
 def test_the_newer_of_two_about_the_same_matter_comes_first() -> None:
-    assert lifted([0.50, 0.47], unit(0, 10), [1.0, 2.0]) == [1, 0]
+    assert lifted([0.50, 0.47], near(0, 10), [1.0, 2.0]) == [1, 0]
 
 
 def test_one_about_another_matter_stays_where_it_is() -> None:
-    assert lifted([0.50, 0.47], unit(0, 90), [1.0, 2.0]) == [0, 1]
+    assert lifted([0.50, 0.47], near(0, 90), [1.0, 2.0]) == [0, 1]
 
 
 def test_one_that_fits_much_less_stays_where_it_is() -> None:
-    assert lifted([0.50, 0.40], unit(0, 10), [1.0, 2.0]) == [0, 1]
+    assert lifted([0.50, 0.40], near(0, 10), [1.0, 2.0]) == [0, 1]
 
 
 def test_what_is_newer_and_better_already_is_not_lifted() -> None:
-    assert latest_first([0.47, 0.50], unit(0, 10), [1.0, 2.0], OPTIONS).tolist() == [1.0, 1.0]
+    assert latest_first([0.47, 0.50], near(0, 10), [1.0, 2.0], OPTIONS).tolist() == [1.0, 1.0]
 
 
 def test_of_three_tellings_the_newest_comes_first_and_others_keep_their_places() -> None:
-    vectors = unit(0, 2, 4, 90)
-    assert lifted([0.50, 0.49, 0.47, 0.48], vectors, [1.0, 2.0, 3.0, 9.0]) == [2, 1, 0, 3]
+    cosines = near(0, 2, 4, 90)
+    assert lifted([0.50, 0.49, 0.47, 0.48], cosines, [1.0, 2.0, 3.0, 9.0]) == [2, 1, 0, 3]
 
 
 @given(st.integers(1, 30), st.integers(0, 10**6))
@@ -344,6 +349,6 @@ def test_of_three_tellings_the_newest_comes_first_and_others_keep_their_places()
 def test_nothing_is_lifted_by_more_than_what_is_nearly_the_same(count: int, seed: int) -> None:
     random = np.random.default_rng(seed)
     scores = random.random(count) + 0.05
-    factors = latest_first(scores, random.normal(size=(count, 3)), random.integers(0, 5, count), OPTIONS)
+    factors = latest_first(scores, cosines_of(random.normal(size=(count, 3))), random.integers(0, 5, count), OPTIONS)
     assert (factors >= 1).all()
     assert (factors <= 1 / OPTIONS.nearly + 1e-4).all()

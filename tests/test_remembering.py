@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
 from datetime import UTC, datetime, timedelta, timezone
+from itertools import permutations
 from pathlib import Path
+from random import Random
 from tempfile import TemporaryDirectory
 from typing import Any
 
@@ -207,7 +209,8 @@ def test_a_fact_takes_the_place_of_the_one_it_contradicts() -> None:
         assert back.supersedes == [new.id]
         found = await items(store)
         assert {each: found[each].status for each in found} == {old.id: "superseded", new.id: "superseded", back.id: "approved"}
-        assert found[old.id].metadata == {"subject": "entity:acme", "predicate": "prefers", "object": "NET30", "confidence": 0.8}
+        said = {"confirmed_at": day(2).isoformat(), "confidence": 0.8}
+        assert found[old.id].metadata == {"subject": "entity:acme", "predicate": "prefers", "object": "NET30", **said}
         assert found[old.id].text == "Acme prefers NET30"
         assert {each for each in await edges(store) if each[1] == "SUPERSEDES"} == {
             (new.id, "SUPERSEDES", old.id),
@@ -246,6 +249,54 @@ def test_facts_that_stand_beside_others_replace_none() -> None:
         assert [text for text, status in (await statuses(store)).items() if status == "approved"] == ["Ann likes silence"]
 
     on_stores(work)
+
+
+def test_what_is_said_again_holds_up_to_then_however_late_an_older_fact_comes() -> None:
+    async def work(store: Store) -> None:
+        berlin, again = await kept(store, fact("Ann", "lives_in", "Berlin", at=day(1)), fact("Ann", "lives_in", "Berlin", at=day(20)))
+        assert (again.id, again.outcome) == (berlin.id, "reinforced")
+        (paris,) = await kept(store, fact("Ann", "lives_in", "Paris", at=day(10)))
+        assert (paris.outcome, paris.superseded_by, paris.supersedes) == ("kept as history", berlin.id, [])
+        (rome,) = await kept(store, fact("Ann", "lives_in", "Rome", at=day(21)))
+        assert (rome.outcome, rome.supersedes) == ("added", [berlin.id])
+
+    on_stores(work)
+
+
+def test_a_fact_that_stood_beside_another_takes_its_place_when_it_is_said_alone() -> None:
+    async def work(store: Store) -> None:
+        tea, jazz = await kept(
+            store, fact("Ann", "likes", "tea", at=day(1), also=True), fact("Ann", "likes", "jazz", at=day(2), also=True)
+        )
+        (alone,) = await kept(store, fact("Ann", "likes", "tea", at=day(3)))
+        assert (alone.outcome, set(alone.supersedes)) == ("added", {tea.id, jazz.id})
+        (late,) = await kept(store, fact("Ann", "likes", "rain", at=day(2), also=True))
+        assert (late.outcome, late.superseded_by) == ("kept as history", alone.id)
+
+    on_stores(work)
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_the_same_facts_hold_in_whatever_order_they_are_said(seed: int) -> None:
+    """Those hold that nothing else was said in place of since they were last said."""
+    chance = Random(seed)
+    for _ in range(6):
+        times = chance.sample(range(1, 28), 4)
+        said = [fact("Ann", "likes", chance.choice("abc"), at=day(at), also=chance.random() < 0.3) for at in times]
+        last = {each.object: max(one.at for one in said if one.object == each.object) for each in said}
+        holds = {
+            value for value, at in last.items() if not any(one.at > at and one.object != value and not one.also for one in said)
+        }
+        for order in permutations(said):
+
+            async def work(order: Sequence[NewMemory] = order) -> None:
+                store = ReferenceStore()
+                for each in order:
+                    await kept(store, each)
+                current = [item.metadata["object"] for item in (await items(store)).values() if item.status == "approved"]
+                assert sorted(current) == sorted(holds), [(each.object, each.at, each.also) for each in order]
+
+            asyncio.run(work())
 
 
 def test_two_that_write_at_once_leave_one_fact_that_holds() -> None:
@@ -333,7 +384,7 @@ def test_a_time_that_is_beyond_the_calendar_and_metadata_without_end_are_told() 
 
 def test_facts_are_placed_by_their_time() -> None:
     def of(item_id: str, at: int, *, value: str = "", beside: bool = False, current: bool = True) -> Fact:
-        return Fact(item_id, value or item_id, day(at), beside, current)
+        return Fact(item_id, value or item_id, day(at), day(at), None if beside else day(at), current)
 
     beside = of("b", 5, beside=True)
     assert placed(of("n", 3), [of("a", 1), beside]).supersedes == ("a",)

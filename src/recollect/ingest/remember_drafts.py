@@ -19,7 +19,7 @@ from ..ports import Store
 from .decode import mended
 from .entities import AN_ID, AlsoCalled, Entities, Named
 from .records import Bad, parsed
-from .remember_facts import Slot
+from .remember_facts import ALSO, SAID, Slot
 from .remember_words import fact_text, key_of, predicate_key, said
 
 SOURCE: Final = "memory"
@@ -116,7 +116,7 @@ class Drafts:
             kind=memory.type,
             source=SOURCE,
             title=memory.title or None,
-            metadata={**memory.metadata, **_own(memory, slot)},
+            metadata={**{name: value for name, value in memory.metadata.items() if not (slot and name in SAID)}, **_own(memory, slot)},
             status="approved",
             created_at=(memory.at or self._now).astimezone(UTC),
             updated_at=self._now,
@@ -174,7 +174,7 @@ def _own(memory: NewMemory, slot: Slot | None) -> dict[str, Any]:
     """The fields that its type has."""
     if slot:
         own = {"subject": slot.subject, "predicate": slot.predicate, "object": memory.object, "confidence": memory.confidence}
-        return {name: value for name, value in own.items() if value is not None} | ({"also": True} if memory.also else {})
+        return {name: value for name, value in own.items() if value is not None} | ({ALSO: True} if memory.also else {})
     own = {"trigger": memory.trigger, "action": memory.action, "covers": memory.covers}
     return {name: value for name, value in own.items() if value is not None}
 

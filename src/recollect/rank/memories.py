@@ -13,7 +13,7 @@ from ..memories import SIGNALS, MemoryQuery
 from ..memory_settings import RankingSettings
 from ..model import Head, Passages, Vector
 from ..nearness import means
-from .diversity import choose, fold, latest_first
+from .diversity import choose, cosines_of, fold, latest_first
 from .history import PAST, Lineage
 from .signals import Numbers, Ranked, boosts_of, fit, scores_of, signals_of
 
@@ -55,15 +55,16 @@ class Ranking:
         """The best that are not too much alike, by score; of what is about the same matter, the latest first."""
         if not pool:
             return []
-        vectors = _means([passages.get(each.head.id) for each in pool])
+        cosines = cosines_of(_means([passages.get(each.head.id) for each in pool]))
         last = min(self.now, self.query.time_range.end) if self.query.time_range else self.now
         times = [min(each.head.created_at, last).timestamp() for each in pool]
-        factors = latest_first([each.score for each in pool], vectors, times, self.options)
+        factors = latest_first([each.score for each in pool], cosines, times, self.options)
         pool = [self._lifted(each, float(factor)) for each, factor in zip(pool, factors, strict=True)]
         scores = [each.score for each in pool]
-        groups = fold(scores, vectors, {at: sketches[each.head.id] for at, each in enumerate(pool)}, self.options)
+        groups = fold(scores, cosines, {at: sketches[each.head.id] for at, each in enumerate(pool)}, self.options)
         apart = [pool[first]._replace(folded=tuple(pool[other].head.id for other in others)) for first, others in groups]
-        order = choose([each.score for each in apart], vectors[[first for first, _ in groups]], limit=limit, options=self.options)
+        firsts = [first for first, _ in groups]
+        order = choose([each.score for each in apart], cosines[np.ix_(firsts, firsts)], limit=limit, options=self.options)
         return sorted((apart[at] for at in order), key=_best_first)
 
     def _lifted(self, ranked: Ranked, factor: float) -> Ranked:
@@ -88,12 +89,16 @@ def _by_name(heads: Sequence[Head], query: MemoryQuery) -> Numbers:
     meant: dict[str, set[str]] = {}
     for each in query.entities:
         meant.setdefault(each.mention_text, set()).add(each.canonical_id)
-    return np.array([sum(not ids.isdisjoint(head.entities) for ids in meant.values()) / max(len(meant), 1) for head in heads])
+    if not meant:
+        return np.zeros(len(heads))
+    return np.array([sum(not ids.isdisjoint(head.entities) for ids in meant.values()) / len(meant) for head in heads])
 
 
 def _indirect(heads: Sequence[Head], query: MemoryQuery, related: Sequence[str], share: float) -> Numbers:
     """The overlap of memories about what the ontology leads to, and, where the question names a kind of entity alone, of all about such."""
     near, kinds = frozenset(related), () if query.entities else tuple(f"{each}:" for each in query.entity_types)
+    if not near and not kinds:
+        return np.zeros(len(heads))
     found = [
         1.0 if kinds and any(each.startswith(kinds) for each in head.entities) else share if not near.isdisjoint(head.entities) else 0.0
         for head in heads
