@@ -27,6 +27,8 @@ BATCH = {
     "items": "recollect.items AS own WHERE own.seq > $1 AND own.seq <= $2 ORDER BY own.seq",
     "chunks": "recollect.chunks AS own JOIN recollect.items i ON i.scope = own.scope AND i.id = own.item_id"
     " WHERE i.seq > $1 AND i.seq <= $2 ORDER BY i.seq, own.ordinal",
+    "item_vectors": "recollect.item_vectors AS own JOIN recollect.items i ON i.scope = own.scope AND i.id = own.item_id"
+    " WHERE i.seq > $1 AND i.seq <= $2 ORDER BY i.seq",
     "windows": "recollect.windows AS own WHERE own.seq > $1 AND own.seq <= $2 ORDER BY own.seq, own.ordinal",
 }
 """Where the rows of a batch are, in the order in which they were written."""
