@@ -89,7 +89,7 @@ async def test_the_prompt_of_the_worked_example(tmp_path: Path) -> None:
         assert f"- {marks['acme-industry']} (as of 2023-03-01) Acme Corporation has industry technology" in lines
         assert f"- {marks['acme-net60']} (as of 2024-01-10, confidence 0.80) Acme Corporation prefers payment terms NET60" in lines
         assert f"- {marks['acme-invoice']} (2 weeks ago, 2024-02-01) Acme asked about the payment status of invoice 789." in lines
-        assert "| 101 | 1 | 2024-01-01 00:00:00 | 120.5 | first of the year |" in lines
+        assert "| 101 | 1 | 2024-01-01T00:00:00 | 120.50 | first of the year |" in lines
         assert "hush" not in found.prompt
         assert found.prompt.count("```") % 2 == 0
 
@@ -202,6 +202,25 @@ async def test_without_its_database_memories_come_and_the_answer_says_what_is_mi
         assert unknown.notes[0].startswith("names were not looked up in the domain database: ")
         assert "names were not looked up" in unknown.prompt
         assert not (tmp_path / "shop.db").exists()
+
+        assert len(unknown.notes) == 1
+
+
+@awaited
+async def test_a_question_for_current_data_that_names_nobody_is_told_so(tmp_path: Path) -> None:
+    note = (
+        "the question needs current data, but names nothing that the domain database could be asked about:"
+        " name the customer, order or the like that is meant"
+    )
+    async with colleague(None, *FEW, **domain(tmp_path)) as memory:
+        found = await memory.recall("How many active customers?")
+        assert found.query.query_type.requires_domain_db
+        assert (found.query.entities, found.domain, found.notes) == ([], None, [note])
+        assert f"Note: {note}" in found.prompt
+        assert (await memory.recall(ACME)).notes == []
+        assert (await memory.recall(RUSH)).notes == []
+    async with colleague(None, *FEW) as memory:
+        assert (await memory.recall("How many active customers?")).notes == []
 
 
 @awaited

@@ -153,6 +153,25 @@ async def test_the_sentence_names_what_counted_most() -> None:
 
 
 @awaited
+async def test_the_sentence_says_that_a_memory_fits_only_where_it_does() -> None:
+    async with colleague() as memory:
+        found = by_id(await memory.recall("Where is the spare key?"))
+        assert found["code"].why.startswith("Recalled because it fits the question by its words and meaning")
+        others = [each for each in found.values() if each.id != "code"]
+        assert max(each.signals.semantic_similarity for each in others) < 0.25
+        assert not any("fits" in each.why for each in others)
+        assert any("is recent (2 days ago)" in each.why for each in others)
+
+
+@awaited
+async def test_an_id_is_whom_a_question_speaks_of() -> None:
+    async with colleague() as memory:
+        found = await memory.recall("What did customer:1 order last month?")
+        assert [(each.canonical_id, each.match) for each in found.query.entities] == [("customer:1", "exact")]
+        assert "mentions Acme Corporation" in found.memories[0].why
+
+
+@awaited
 async def test_signals_are_as_the_seed_has_them() -> None:
     async with colleague() as memory:
         found = by_id(await memory.recall(ACME))

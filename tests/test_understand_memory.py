@@ -157,7 +157,7 @@ def test_entities_of_a_model_are_those_that_the_store_has_by_the_name(store: Ref
     with answering({"mentions": ["billing", "customer:globex", "John Smith", "person:smith-1", "Acme"]}) as (_, llm):
         found = asked_of(store, query, llm)
     assert [(each.mention_text, each.canonical_id, each.match) for each in found.entities] == [
-        ("globex", "customer:globex", "exact"),
+        ("customer:globex", "customer:globex", "exact"),
         ("billing", "service:billing", "llm"),
     ]
     assert [each.candidates for each in found.ambiguities] == [["person:smith-1", "person:smith-2"]]

@@ -17,6 +17,7 @@ from recollect.memory_settings import DomainSettings
 from recollect.model import Batch, Entity
 from recollect.stores.reference import ReferenceStore
 from recollect.understand.conversation import MAX_TURNS, Spoken, resolve
+from recollect.understand.ids import MAX_IDS
 
 KNOWN = [
     Entity("customer:a1b2", "customer", "Acme Corporation", ("Acme",)),
@@ -151,6 +152,17 @@ def test_what_refers_back_is_what_was_spoken_of_last(store: ReferenceStore, text
     assert found.confidence < 0.9
 
 
+@pytest.mark.parametrize("pronoun", ["she", "he", "her", "him", "his"])
+def test_a_word_for_a_person_is_one_who_is_surely_a_person_before_a_customer(store: ReferenceStore, pronoun: str) -> None:
+    question = f"What about {pronoun} plans?"
+    assert ids(spoken(store, question, turns=["Maria works at Acme"])) == [("person:maria", "context")]
+    assert ids(spoken(store, question, turns=["Maria called", "Acme called"])) == [("person:maria", "context")]
+    assert ids(spoken(store, question, entities=["person:maria", "customer:a1b2"])) == [("person:maria", "context")]
+    assert ids(spoken(store, question, turns=["Johnny met Maria at Acme"])) == [("person:maria", "context")]
+    assert ids(spoken(store, question, turns=["Globex is another matter than Acme"])) == [("customer:a1b2", "context")]
+    assert ids(spoken(store, "What do they plan?", turns=["Maria works at Acme"])) == [("customer:a1b2", "context")]
+
+
 @pytest.mark.parametrize(
     "text",
     [
@@ -178,6 +190,58 @@ def test_turns_are_read_where_no_entity_is_given_the_last_first(store: Reference
 def test_an_id_that_the_store_does_not_know_is_taken_by_its_type(store: ReferenceStore) -> None:
     (found,) = spoken(store, "Is that invoice paid?", entities=["invoice:9", "customer:a1b2"]).entities
     assert (found.canonical_id, found.type, found.match) == ("invoice:9", "invoice", "context")
+
+
+@pytest.mark.parametrize(
+    ("text", "mention", "expected"),
+    [
+        ("What did customer:a1b2 order?", "customer:a1b2", "customer:a1b2"),
+        ("what about customer:a1b2?", "customer:a1b2", "customer:a1b2"),
+        ("customer:a1b2, how are they", "customer:a1b2", "customer:a1b2"),
+        ("customer:a1b2's orders (since March)", "customer:a1b2", "customer:a1b2"),
+        ("the orders (of customer:a1b2’s).", "customer:a1b2", "customer:a1b2"),
+        ("Show `customer:a1b2`, please", "customer:a1b2", "customer:a1b2"),
+        ("where is order:77...", "order:77", "order:77"),
+        ("is it person:smith-1: yes or no", "person:smith-1", "person:smith-1"),
+    ],
+)
+def test_an_id_that_the_store_knows_is_exact(store: ReferenceStore, text: str, mention: str, expected: str) -> None:
+    (found,) = spoken(store, text, entities=["customer:globex"]).entities
+    assert (found.mention_text, found.canonical_id, found.match, found.confidence) == (mention, expected, "exact", 1.0)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        *("What did customer:a1b order?", "What did customer:a1b2c order?", "xcustomer:a1b2", "my-customer:a1b2", "customer:a1b2-x"),
+        *("Customer: a1b2", "customer:", "customer:?!", "see https://a1b2.example/customer", "at 10:30"),
+    ],
+)
+def test_what_is_no_id_that_the_store_knows_is_nobody(store: ReferenceStore, text: str) -> None:
+    assert spoken(store, text).entities == []
+
+
+def test_an_id_stands_beside_names_and_in_what_was_said(store: ReferenceStore) -> None:
+    found = spoken(store, "Did person:smith-2 and Maria write to customer:globex or Globex?")
+    assert ids(found) == [("person:smith-2", "exact"), ("person:maria", "alias"), ("customer:globex", "exact")]
+    assert ids(spoken(store, "What do they want?", turns=["Acme called customer:globex"])) == [("customer:globex", "context")]
+
+
+def test_ids_are_looked_up_at_once_and_only_where_there_are_any(monkeypatch: pytest.MonkeyPatch) -> None:
+    store, asked = ReferenceStore(), []
+    whole = store.entities_of
+
+    async def counted(scope: str, wanted: list[str]) -> list[Entity]:
+        asked.append(wanted)
+        return await whole(scope, wanted)
+
+    monkeypatch.setattr(store, "entities_of", counted)
+    spoken(store, "What did Acme order at 10:30? Note: customer a1b2")
+    assert asked == []
+    spoken(store, "Compare customer:a1b2, customer:globex and order:77's.")
+    assert len(asked) == 1
+    spoken(store, "a:b?!" * 2_000 + " a:b?! " * 2_000)
+    assert len(asked[-1]) <= MAX_IDS
 
 
 def test_nothing_of_another_scope_is_found(store: ReferenceStore) -> None:

@@ -279,7 +279,18 @@ def test_what_is_no_time_is_not_read_as_one(question: str) -> None:
         ("the week before Christmas", "2024-12-20", "2024-12-18 2024-12-24"),
         ("the week before New Year", "2024-12-29", "2024-12-25 2024-12-31"),
         ("on New Year's Eve", "2024-01-01", "2023-12-31"),
-        ("on the 31st?", "2024-03-30", None),
+        ("on the 31st?", "2024-03-30", "2024-01-31"),
+        ("on the 31st", "2024-03-05", "2024-01-31"),
+        ("since the 31st", "2024-03-05", "2024-01-31 now"),
+        ("on the 30th", "2023-03-01", "2023-01-30"),
+        ("on the 29th", "2024-03-01", "2024-02-29"),
+        ("on the 31st", "2024-05-05", "2024-03-31"),
+        ("on the 31st", "2024-01-05", "2023-12-31"),
+        ("on the 31st", "2024-01-31", "2024-01-31"),
+        ("What will we do on the 31st?", "2024-01-31", "2024-01-31"),
+        ("What will we do on the 31st?", "2024-04-05", "2024-05-31"),
+        ("What will we do on the 30th?", "2024-01-31", "2024-03-30"),
+        ("What will we do on the 5th?", "2024-12-31", "2025-01-05"),
         ("last winter", "2024-04-01", "2023-12-01 2024-02-29"),
         ("this winter", "2024-01-15", "2023-12-01 2024-02-29"),
         ("last weekend", "2024-02-17", "2024-02-10 2024-02-11"),
@@ -318,6 +329,55 @@ def test_a_span_over_a_change_of_clocks_goes_from_midnight_to_midnight() -> None
 def test_hours_are_counted_through_a_change_of_clocks() -> None:
     # At two in the night it is three at once: four hours before six it was one.
     check("over 4 hours ago", "- 2024-03-10T01:00:00.000001", datetime(2024, 3, 10, 6, tzinfo=LOS_ANGELES), LOS_ANGELES)
+
+
+@pytest.mark.parametrize(
+    ("question", "now", "first", "last"),
+    [
+        # In Berlin it is ten past two for the second time: the clock went back to two ten minutes ago.
+        ("in the last 30 minutes", "01:10", "00:40", "01:10"),
+        ("in the last hour", "01:10", "00:10", "01:10"),
+        ("in the last 2 hours", "01:10", "23:10", "01:10"),
+        ("an hour ago", "01:10", "23:40", "00:40"),
+        ("less than an hour ago", "01:10", "00:10", "01:10"),
+        ("20 minutes ago", "01:10", "00:45", "00:55"),
+        ("since 20 minutes ago", "01:10", "00:50", "01:10"),
+        ("between two hours ago and 20 minutes ago", "01:10", "23:10", "00:50"),
+        ("before 20 minutes ago", "01:10", None, "00:50"),
+        ("more than 20 minutes ago", "01:10", None, "00:50"),
+        # And for the first time: it will be again.
+        ("in the next hour", "00:10", "00:10", "01:10"),
+        ("in the next 30 minutes", "00:40", "00:40", "01:10"),
+        ("in the last 30 minutes", "00:40", "00:10", "00:40"),
+        ("three hours ago", "03:30", "00:00", "01:00"),
+        ("since yesterday", "00:10", "22:00", "00:10"),
+        ("earlier today", "01:10", "22:00", "01:10"),
+    ],
+)
+def test_hours_and_minutes_are_those_that_passed_where_an_hour_comes_twice(question: str, now: str, first: str | None, last: str) -> None:
+    def at(hour: str) -> datetime:
+        day = 25 if hour == "22:00" and "yesterday" in question else 26 if hour >= "22" else 27
+        return datetime.fromisoformat(f"2024-10-{day}T{hour}Z")
+
+    found = time_range(question, at(now), BERLIN)
+    assert found is not None
+    ends = [each and each.astimezone(UTC) for each in (found.start, found.end)]
+    assert ends == [first and at(first), at(last) - timedelta(microseconds=question.startswith("before"))]
+
+
+@pytest.mark.parametrize(
+    ("question", "minutes"),
+    [("in the last hour", -60), ("in the last 90 minutes", -90), ("in the last 7 hours", -420), ("in the next 5 hours", 300)],
+)
+@pytest.mark.parametrize("zone", [BERLIN, AUCKLAND, LOS_ANGELES, ZoneInfo("Australia/Lord_Howe"), ZoneInfo("America/Havana")])
+@pytest.mark.parametrize("day", ["2024-03-10", "2024-03-30", "2024-04-06", "2024-10-05", "2024-10-26", "2024-11-03"])
+def test_so_many_hours_are_as_long_around_every_change_of_clocks(question: str, minutes: int, zone: ZoneInfo, day: str) -> None:
+    midnight = datetime.fromisoformat(f"{day}T00:00Z")
+    for now in (midnight + quarter * timedelta(minutes=15) for quarter in range(2 * 24 * 4)):
+        found = time_range(question, now, zone)
+        assert found is not None
+        assert found.start is not None
+        assert [found.start.astimezone(UTC), found.end.astimezone(UTC)] == sorted((now, now + timedelta(minutes=minutes)))
 
 
 def test_the_last_moment_of_a_day_whose_last_hour_comes_twice_is_the_second() -> None:

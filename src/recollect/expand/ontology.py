@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Coroutine
-from typing import Any, Self, TypeVar
+from typing import Any, Final, Self, TypeVar
 
 from ..cancellation import abandon
 from ..domains import Domain
@@ -13,6 +13,11 @@ from ..memories import DomainResults, MemoryQuery
 from ..stopwatch import Stopwatch
 
 R = TypeVar("R")
+
+NOBODY_NAMED: Final = (
+    "the question needs current data, but names nothing that the domain database could be asked about: name the customer, order or the"
+    " like that is meant"
+)
 
 
 class Beside:
@@ -72,4 +77,11 @@ class Beside:
     async def problems(self) -> list[str]:
         """Why something is missing, each reason once."""
         rows = await self._asked
-        return list(dict.fromkeys(filter(None, ((await self._expanded)[1], rows.problem if rows else None))))
+        unasked = NOBODY_NAMED if self._lacks_names() else None
+        return list(dict.fromkeys(filter(None, ((await self._expanded)[1], rows.problem if rows else None, unasked))))
+
+    def _lacks_names(self) -> bool:
+        """Whether rows are missing for nothing but a name: of one that several have, or that could not be looked up, is told already."""
+        query = self._query
+        is_told = bool(query.ambiguities) or any("domain database" in each for each in query.notes)
+        return self._domain is not None and not self._ids and query.query_type.requires_domain_db and not is_told

@@ -1,4 +1,4 @@
-"""Finds whom and what a question to memory speaks of: by the names that the store knows, by what was said before, by the domain database.
+"""Finds whom and what a question to memory speaks of: by names and ids of the store, by what was said before, by the domain database.
 
 A name that several have is settled by the conversation alone; where that does not tell, it is said to be ambiguous and nobody is guessed.
 """
@@ -17,8 +17,9 @@ from ..model import Entity
 from ..naming import folded
 from ..ports import Store
 from .entities import Found, found_in
+from .ids import ids_in
 from .names_unknown import names_in
-from .references import Reference, is_meant, references_in
+from .references import Reference, meant_by, references_in
 from .words import Span
 
 BARE: Final = "entity"
@@ -60,7 +61,7 @@ class _Named:
 async def resolve(store: Store, scope: str, text: str, context: ConversationContext, domain: Domain | None) -> Spoken:
     """The entities of a question, in its order, each once; names that several have and the conversation does not settle; notes."""
     conversation = _Conversation(store, scope, context)
-    known = [_named(text, each) for each in await found_in(store, scope, text)]
+    known = await _known(store, scope, text)
     asked, twins, notes = await _of_domain(domain, text, known)
     # What the domain database has by its very name is not what the store has by nearly that name.
     taken = [each.span for each in asked]
@@ -108,8 +109,7 @@ class _Conversation:
         """Whoever was spoken of last, of those that words of the question may mean."""
         spoken = await self._spoken() if references else []
         for reference in references:
-            meant = next((each for each in spoken if is_meant(reference, each)), None)
-            if meant is not None:
+            if (meant := meant_by(reference, spoken)) is not None:
                 return _resolved(reference.text, meant, "context", OF_TYPE if reference.kind else PRONOUN)
             if reference.is_certain:
                 break
@@ -125,8 +125,16 @@ class _Conversation:
         return islice(reversed(self._context.turns), MAX_TURNS)
 
     async def _unambiguous(self, turn: str) -> list[Entity]:
-        found = await found_in(self._store, self._scope, turn)
+        found = await _known(self._store, self._scope, turn)
         return [each.entities[0] for each in found if len(each.entities) == 1 and each.match != "fuzzy"]
+
+
+async def _known(store: Store, scope: str, text: str) -> list[_Named]:
+    """What a text calls by its id or, elsewhere in it, by a name, as the store knows them, in the order of the text."""
+    by_id = [_Named(span, (entity,), "exact", EXACT) for span, entity in await ids_in(store, scope, text)]
+    taken = [each.span for each in by_id]
+    named = (_named(text, each) for each in await found_in(store, scope, text))
+    return sorted((*by_id, *(each for each in named if not _overlaps(each.span, taken))), key=lambda each: each.span)
 
 
 async def _of_domain(domain: Domain | None, text: str, known: Sequence[_Named]) -> tuple[list[_Named], dict[str, Entity], list[str]]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Final
 
@@ -89,9 +89,16 @@ def is_type(word: str) -> bool:
     return is_kind(word) or word in _SPEAKS_OF
 
 
-def is_meant(reference: Reference, entity: Entity) -> bool:
+def meant_by(reference: Reference, spoken: Sequence[Entity]) -> Entity | None:
+    """The first of these that words may speak of. `She` is one who is surely a person, where there is one, before any customer."""
+    fitting = [each for each in spoken if _is_meant(reference, each)]
+    surely = [each for each in fitting if _own_type(each) in _PERSON_TYPES] if reference.person else []
+    return next(iter(surely or fitting), None)
+
+
+def _is_meant(reference: Reference, entity: Entity) -> bool:
     """Whether words may speak of an entity, by its type."""
-    own = singular(entity.type.lower().replace("_", " ").split(" ")[-1]) if entity.type else ""
+    own = _own_type(entity)
     if reference.kind is not None:
         return folded(reference.kind) == folded(own) or own in _SPEAKS_OF.get(reference.kind, ())
     if reference.person is None:
@@ -99,3 +106,8 @@ def is_meant(reference: Reference, entity: Entity) -> bool:
     # Customers and partners may be people, too.
     may_be_person = own in _PERSON_TYPES or own in ("customer", "client", "partner", "supplier", "vendor", "lead")
     return may_be_person if reference.person else own not in _PERSON_TYPES
+
+
+def _own_type(entity: Entity) -> str:
+    """What an entity is, in one word: a `key_contact` is a contact."""
+    return singular(entity.type.lower().replace("_", " ").split(" ")[-1]) if entity.type else ""

@@ -35,6 +35,8 @@ _SUN: Final = frozenset(("sun", "sat", "wed", "mon"))
 """Weekdays, cut short, that are words too."""
 _MOST_AHEAD: Final = 20
 """Years from now; a number beyond is no year."""
+_MONTHS_NEARBY: Final = 3
+"""Months to look for a day in: this one may have it still to come, or over, and no two in a row lack one."""
 _NOT_SEASONS: Final = vocabulary("boot framework mvc security cloud onion onions rolls cleaning")
 
 _ISO: Final = re.compile(r"((?:19|20)[0-9]{2})-([0-9]{2})(?:-([0-9]{2})(?:t[0-9:.+-]*z?)?)?")
@@ -108,15 +110,16 @@ class CalendarReader(Reader):
         return None
 
     def _day_of_month(self, at: int) -> Found | None:
-        """`on the 5th`, unless it is the 5th of something."""
+        """`on the 5th`, unless it is the 5th of something: of the nearest month that has such a day."""
         word = self.word(at)
         day = day_number(word)
         if day is None or word.isdigit() or self.word(at + 1)[:1].isalnum():
             return None
-        year, month = self.today.year, self.today.month
-        if (day > self.today.day) != self.is_ahead and day != self.today.day:
-            year, month = (year - month // 12 + 1, month % 12 + 1) if self.is_ahead else (year - (month == 1), (month - 2) % 12 + 1)
-        return fixed(one_day(date(year, month, day)), at + 1, "date")
+        step = 1 if self.is_ahead else -1
+        nearby = (months(self.today.year, self.today.month + step * count, 1) for count in range(_MONTHS_NEARBY))
+        there = (span.first_day().replace(day=day) for span in nearby if day <= span.last_day().day)
+        nearest = next(each for each in there if (each >= self.today if self.is_ahead else each <= self.today))
+        return fixed(one_day(nearest), at + 1, "date")
 
     def _weekday(self, at: int) -> Found | None:
         """`Monday`, `Tuesday last week`, `the Wednesday two months ago`, `Monday, March 4`."""

@@ -24,6 +24,7 @@ the very day, and ten others do not. Half a unit lets in none of those ten, a wh
 _VAGUE: Final = {"couple": 2, "few": 3, "several": 5}
 """A whole unit of tolerance instead of half of one."""
 _WHOLE: Final = {"day": 1, "week": 7, "weekend": 7, "fortnight": 14, "month": 30, "quarter": 91, "year": 365, "decade": 3652}
+_STEPS: Final = {"hour": timedelta(hours=1), "minute": timedelta(minutes=1)}
 _HALVES: Final = {"hour": (30, "minute"), "day": (12, "hour"), "month": (2, "week"), "year": (6, "month"), "decade": (5, "year")}
 _ABOUT: Final = frozenset(("about", "around", "roughly", "approximately", "nearly", "almost", "some"))
 _LAST: Final = frozenset(("last", "past", "previous", "prior"))
@@ -120,7 +121,7 @@ class PointReader(CalendarReader):
         count, behind = self._count(at) or (None, self.skip(at, "the"))
         name = "day" if count is None and self.word(behind) == "night" else self._unit(behind, is_one=count is None)
         side = self.word(behind + 1)
-        if not name or side not in ("before", "after", "of") or name in ("hour", "minute"):
+        if not name or side not in ("before", "after", "of") or name in _STEPS:
             return None
         found = self.point(behind + 2, side, edge=side != "of", depth=depth + 1)
         if found is None or (side == "of" and (count or name not in ("week", "weekend", "month"))):
@@ -206,7 +207,7 @@ class PointReader(CalendarReader):
         if bound:
             return fixed(Span(None, span.last) if bound != "less" else Span(span.first, self.now), behind)
         weekday = WEEKDAYS.get(self.word(self.skip(behind, "on")))
-        if weekday is not None and name not in ("hour", "minute"):
+        if weekday is not None and name not in _STEPS:
             return fixed(self._nearest(span, weekday), self.skip(behind, "on") + 1)
         return fixed(span, behind)
 
@@ -230,15 +231,19 @@ class PointReader(CalendarReader):
 
     def _distant(self, count: _Count, name: str, sign: int, *, exact: bool, about: bool) -> Span:
         is_vague = count.is_vague and not exact
-        if name in ("hour", "minute"):
-            step = timedelta(hours=1) if name == "hour" else timedelta(minutes=1)
-            room = timedelta() if exact else step if is_vague else max(step / 2, timedelta(minutes=5))
-            ends = [self.elapsed(sign * (many * step)) for many in (count.least, count.most)]
-            return Span(min(ends) - room, max(ends) + room if sign > 0 else min(self.now, max(ends) + room))
+        if name in _STEPS:
+            return self._hours_away(count, _STEPS[name], sign, exact=exact)
         room = (0 if exact else _WHOLE[name] if is_vague else max(_TOLERANCE[name], about)) * DAY
-        ends_ = [shifted(self.today, sign * many, name) for many in (count.least, count.most)]
-        last = max(ends_) + room
-        return days(min(ends_) - room, last if sign > 0 else min(last, self.today))
+        ends = [shifted(self.today, sign * many, name) for many in (count.least, count.most)]
+        last = max(ends) + room
+        return days(min(ends) - room, last if sign > 0 else min(last, self.today))
+
+    def _hours_away(self, count: _Count, step: timedelta, sign: int, *, exact: bool) -> Span:
+        """So many hours or minutes from now, by the time that passes and not by what clocks show."""
+        room = timedelta() if exact else step if count.is_vague else max(step / 2, timedelta(minutes=5))
+        first, last = sorted(sign * many * step for many in (count.least, count.most))
+        until = last + room if sign > 0 else min(last + room, timedelta())
+        return Span(self.later(self.now, first - room), self.later(self.now, until))
 
     def _nearest(self, span: Span, weekday: int) -> Span:
         """`the Wednesday two months ago`: the one that is nearest to that day."""
@@ -271,9 +276,9 @@ class PointReader(CalendarReader):
         if name == "weekend" and count.most == 1:
             return None
         sign = 1 if is_next else -1
-        if name in ("hour", "minute"):
-            far = self.elapsed(sign * count.most * (timedelta(hours=1) if name == "hour" else timedelta(minutes=1)))
-            return fixed(Span(min(far, self.now), max(far, self.now)), behind + 1)
+        if name in _STEPS:
+            far = self.later(self.now, sign * count.most * _STEPS[name])
+            return fixed(Span(self.now, far) if is_next else Span(far, self.now), behind + 1)
         day = shifted(self.today, sign * count.most, name)
         return fixed(Span(self.now, one_day(day).last) if is_next else Span(one_day(day).first, self.now), behind + 1)
 

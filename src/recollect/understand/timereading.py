@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from datetime import date, datetime, timedelta
+from datetime import UTC, date, datetime, timedelta, tzinfo
 from typing import Literal, TypeAlias
 
 from .timespans import Span, Yearly
@@ -43,12 +43,11 @@ def fixed(span: Span, behind: int, kind: Kind = "fixed") -> Found:
 class Reader:
     """The words of a question, with the clock that it is read by.
 
-    `now` is by the local clock; `elapsed` tells what that clock showed, or will show, so much later: hours are counted through the change
-    to summer time, days are not."""
+    `now` is by the local clock, as all times are. Hours are counted through the change to summer time (`later`), days are not."""
 
     tokens: list[Token]
     now: datetime
-    elapsed: Callable[[timedelta], datetime]
+    zone: tzinfo
     is_south: bool
     is_ahead: bool
     recent_days: int
@@ -56,6 +55,20 @@ class Reader:
     @property
     def today(self) -> date:
         return self.now.date()
+
+    def moment(self, local: datetime) -> datetime:
+        """When the local clock shows this. What it shows twice is told by the fold, and what it skips is as if it had not been changed."""
+        first, second = local.replace(tzinfo=self.zone, fold=0), local.replace(tzinfo=self.zone, fold=1)
+        is_second = local.fold and (second.utcoffset() or timedelta()) < (first.utcoffset() or timedelta())
+        return second if is_second else first
+
+    def utc(self, local: datetime) -> datetime:
+        """The same to compare by: two times of one zone are compared by what its clock shows."""
+        return self.moment(local).astimezone(UTC)
+
+    def later(self, local: datetime, passed: timedelta) -> datetime:
+        """What the local clock shows when so much time has passed; earlier where that is less than none."""
+        return (self.utc(local) + passed).astimezone(self.zone).replace(tzinfo=None)
 
     def recent(self) -> Span:
         return Span(self.now - timedelta(days=self.recent_days), self.now)

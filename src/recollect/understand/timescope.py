@@ -10,13 +10,13 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterator
 from contextlib import suppress
-from datetime import UTC, datetime, timedelta, tzinfo
+from datetime import datetime, timedelta, tzinfo
 from typing import Final
 
 from ..memories import TimeRange
 from .timepoints import PointReader
 from .timereading import Found, Kind, Point
-from .timespans import DAY, WEEK, Span, after, before, coming, days, latest, one_day
+from .timespans import DAY, LEAST, WEEK, Span, coming, days, latest, one_day
 from .timetokens import MONTH_WORDS, Token, day_number, number, tokens
 from .words import vocabulary
 
@@ -52,16 +52,16 @@ def time_range(text: str, now: datetime, zone: tzinfo, *, recent_days: int = 7) 
     clock = now.astimezone(zone) if now.tzinfo else now.replace(tzinfo=zone)
     reader = PointReader(
         tokens=tokens(text),
-        now=clock.replace(tzinfo=None, fold=0),
-        elapsed=lambda passed: (clock.astimezone(UTC) + passed).astimezone(zone).replace(tzinfo=None, fold=0),
+        now=clock.replace(tzinfo=None),
+        zone=zone,
         is_south=_is_south(clock, zone),
         is_ahead=bool(_AHEAD.search(text)),
         recent_days=recent_days,
     )
     for span, words in _Scope(reader, asks_how_long=bool(_ASKS_HOW_LONG.search(text))).spans():
         try:
-            first = None if span.first is None else _first_moment(span.first, clock, zone)
-            last = _last_moment(span.last, clock, zone)
+            first = None if span.first is None else reader.moment(span.first)
+            last = reader.moment(span.last)
         except (ValueError, OverflowError):
             continue
         return TimeRange(words=text[words[0].start : words[-1].end], start=first, end=last)
@@ -130,13 +130,13 @@ class _Scope:
         if word == "by" and point.kind == "weekday" and span.last < reader.now:
             span = one_day(span.last_day() + WEEK)
         if word in _BEFORE:
-            return Span(None, before(span.begin())), end
+            return Span(None, reader.later(span.begin(), -LEAST)), end
         if word in _UNTIL:
             return Span(None, span.last), end
-        first = span.begin() if word in _SINCE else after(span.last)
+        first = span.begin() if word in _SINCE else reader.later(span.last, LEAST)
         bounded = self._until(end)
         last, end = bounded if bounded is not None else (reader.now, end)
-        return (Span(first, last), end) if first <= last else None
+        return (Span(first, last), end) if reader.utc(first) <= reader.utc(last) else None
 
     def _relation(self, at: int) -> tuple[str, int]:
         """The word that relates to a time, and where that begins."""
@@ -159,7 +159,7 @@ class _Scope:
         if found is None:
             return None
         span = self._resolved(found[0])
-        return (before(span.begin()) if word == "before" else span.last), found[1]
+        return (reader.later(span.begin(), -LEAST) if word == "before" else span.last), found[1]
 
     def _plain(self, at: int) -> tuple[Span, int, int] | None:
         """A time by itself, or behind a word such as `in` that need not be told."""
@@ -240,8 +240,7 @@ class _Scope:
         one, other = self._resolved(first), self._resolved(second)
         if first.kind == second.kind == "weekday" and other.last < one.last:
             other = one_day(other.last_day() + WEEK)
-        early, late = (one, other) if one.begin() <= other.begin() else (other, one)
-        return Span(early.first, max(early.last, late.last))
+        return Span(min(one.begin(), other.begin(), key=self._reader.utc), max(one.last, other.last, key=self._reader.utc))
 
     def _resolved(self, point: Point) -> Span:
         if point.span is not None:
@@ -260,15 +259,3 @@ def _is_south(clock: datetime, zone: tzinfo) -> bool:
     """Whether summer is in January: told by the clocks, so that a place in the south that never changes them is taken for the north."""
     january, july = (datetime(clock.year, month, 15, 12, tzinfo=zone).utcoffset() or timedelta() for month in (1, 7))
     return january > july
-
-
-def _first_moment(local: datetime, clock: datetime, zone: tzinfo) -> datetime:
-    return clock if local == clock.replace(tzinfo=None, fold=0) else local.replace(tzinfo=zone)
-
-
-def _last_moment(local: datetime, clock: datetime, zone: tzinfo) -> datetime:
-    """The second of the two where clocks are set back, so that nothing of the day is left out."""
-    if local == clock.replace(tzinfo=None, fold=0):
-        return clock
-    first, second = local.replace(tzinfo=zone), local.replace(tzinfo=zone, fold=1)
-    return second if (second.utcoffset() or timedelta()) < (first.utcoffset() or timedelta()) else first

@@ -12,13 +12,16 @@ from .dates import months_before
 
 DAY: Final = timedelta(days=1)
 WEEK: Final = timedelta(days=7)
-_LEAST: Final = timedelta(microseconds=1)
+LEAST: Final = timedelta(microseconds=1)
 SATURDAY: Final = 5
 
 
 @dataclass(frozen=True, slots=True)
 class Span:
-    """A span by a local clock, both ends included. What has no first moment goes back to the beginning."""
+    """A span by a local clock, both ends included. What has no first moment goes back to the beginning.
+
+    Where clocks are set back a time comes twice: which is meant is told by its `fold`. What begins by the calendar begins with the first,
+    and what ends by it ends with the second, so that nothing of a day is left out."""
 
     first: datetime | None
     last: datetime
@@ -39,17 +42,9 @@ Yearly: TypeAlias = Callable[[int], Span]
 """What comes once a year. Raises ValueError for a year that has none, such as a 29th of February."""
 
 
-def before(moment: datetime) -> datetime:
-    return moment - _LEAST
-
-
-def after(moment: datetime) -> datetime:
-    return moment + _LEAST
-
-
 def days(first: date, last: date) -> Span:
     """Whole days, both included."""
-    return Span(datetime.combine(first, time.min), datetime.combine(last, time.max))
+    return Span(datetime.combine(first, time.min), datetime.combine(last, time.max).replace(fold=1))
 
 
 def one_day(day: date) -> Span:
@@ -59,7 +54,7 @@ def one_day(day: date) -> Span:
 def hours(day: date, first: int, last: int) -> Span:
     """From one full hour to the end of another, counted from midnight: the 30th hour is 6 in the morning."""
     midnight = datetime.combine(day, time.min)
-    return Span(midnight + timedelta(hours=first), before(midnight + timedelta(hours=last)))
+    return Span(midnight + timedelta(hours=first), (midnight + timedelta(hours=last) - LEAST).replace(fold=1))
 
 
 def months(year: int, month: int, count: int) -> Span:
