@@ -91,6 +91,7 @@ def test_every_verb_has_help(verb: str, run: Run) -> None:
 def test_every_field_of_a_memory_has_an_option() -> None:
     assert {"text", *FIELDS.values()} == NewMemory.model_fields.keys()
     assert FIELDS.keys() <= vars(parse(["remember", "x"])).keys()
+    assert {field: f"--{option}" for option, field in FIELDS.items()}.items() <= OPTIONS.items()
 
 
 def test_every_field_of_a_recall_has_an_option() -> None:
@@ -126,6 +127,8 @@ def test_the_type_follows_from_the_other_options() -> None:
         (("remember", "x", "--meta", "[1]"), "--meta is [1]: give keys and values"),
         (("remember", "x", "--meta", "{"), "--meta: not JSON at line 1"),
         (("remember", "x", "--id", ""), "--id is '': give a text that is not empty"),
+        (("remember", "x", "--id", "x" * 513), "xxx...': give at most 512 characters, and not 513"),
+        (("remember", "x", "--covers", ""), "--covers is '': give a text that is not empty"),
         (("remember", "-", "--type", "episodic"), "'-' takes JSON Lines from stdin, which say all: leave out --type"),
         (("remember", "--subject", "a", "--predicate", "b", "--object", "c", "--at", "2999"), "which is to come"),
         (("recall", " "), "the query is empty"),
@@ -135,6 +138,7 @@ def test_the_type_follows_from_the_other_options() -> None:
         (("recall", "x", "--max-tokens", "5"), "--max-tokens is 5, and the prompt takes "),
         (("recall", "x", "--at", "soon"), "--at is 'soon': give a day or a time, such as 2024-05-17"),
         (("recall", "x", "--timezone", "Mars"), "--timezone is 'Mars': give one such as 'Europe/Berlin'"),
+        (("recall", "x", "--timezone", ""), "--timezone is '': give one such as 'Europe/Berlin'"),
         (("recall", "x", "--where", "[]"), "--where is []: give keys and values"),
         (("recall", "x", "--where", '{"nobody": 1}'), "no item has a field 'nobody'"),
         (("recall", "-x"), "to leave a word out, put the whole query in quotes after --"),
@@ -147,6 +151,9 @@ def test_the_type_follows_from_the_other_options() -> None:
         (("entities", "--alias", "x"), "say so with --add"),
         (("entities", "-k", "0"), "--k is 0: give at least 1"),
         (("entities", "!!", "--add"), "'!!' is no name"),
+        (("entities", "X", "--add", "--id", "noc olon"), "--id is 'noc olon': give TYPE:NAME without spaces, such as 'customer:a1b2'"),
+        (("entities", "X", "--add", "--id", "customer:"), "--id is 'customer:': give TYPE:NAME without spaces"),
+        (("entities", "X", "--add", "--id", ""), "--id is '': give TYPE:NAME, such as customer:a1b2, or leave it out"),
     ],
 )
 def test_bad_input_is_told_in_one_line_by_its_option(words: Sequence[str], said: str, here: Path, run: Run) -> None:
@@ -230,8 +237,26 @@ def test_lines_of_stdin_are_remembered_and_bad_ones_told_by_number(fresh: Path, 
     assert [Remembered.model_validate(each).use_count for each in told["remembered"]] == [2]
     feed("\n".join(lines[:2]))
     assert run("remember", "-", "--quiet")[:2] == (2, "")
+    feed('{"text": "x", "at": 1700000000}')
+    assert "stdin:1:1: at is 1700000000: give a text with a day or a time, such as 2024-05-17\n" in run("remember", "-")[2]
     feed("")
     assert run("remember", "-") == (0, "remembered 0 memories\n", "")
+
+
+def test_a_day_without_a_zone_is_that_of_the_users_calendar(fresh: Path, run: Run, feed: Feed, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("RECOLLECT_MEMORY_TIMEZONE", "America/New_York")
+    assert run("remember", "Acme signed the lease", "--at", "2024-02-01", "--id", "lease")[0] == 0
+    feed('{"text": "Acme paid the lease", "at": "2024-02-01", "id": "paid"}')
+    assert run("remember", "-")[0] == 0
+    code, out, err = run("recall", "what about the lease on 1 February 2024?", "--explain", "--at", "2024-02-02")
+    assert code == 0
+    assert out.count(", 2024-02-01) Acme ") == 2
+    assert err.count("is from 1 February 2024") == 2
+    found = AugmentedContext.model_validate(loads_once(run("recall", "lease", "--json", "--at", "2024-02-01")[1]))
+    assert [each.at.isoformat() for each in found.memories] == ["2024-02-01T05:00:00+00:00"] * 2
+    assert run("recall", "lease", "--at", "2024-02-01", "--timezone", "America/Los_Angeles")[0] == 0
+    assert run("recall", "lease", "--at", "2024-02-01T13:00", "--timezone", "Asia/Tokyo")[0] == 1
+    assert run("recall", "lease", "--at", "2024-02-01T14:00", "--timezone", "Asia/Tokyo")[0] == 0
 
 
 # Recalling.
@@ -367,7 +392,7 @@ def test_recalls_are_in_the_log(fresh: Path, run: Run) -> None:
     run("remember", "Acme called about a refund", "--id", "call")
     run("recall", "refund", "--quiet")
     (entry,) = loads_once(run("log", "--json")[1])["retrievals"]
-    assert (entry["query"], entry["profile"], [each["id"] for each in entry["found"]]) == ("refund", "memory", ["call"])
+    assert (entry["query"], entry["profile"], [each["id"] for each in entry["found"]]) == ("refund", "recall", ["call"])
 
 
 def test_an_evaluation_of_memory_writes_nothing(fresh: Path, run: Run, feed: Feed) -> None:

@@ -169,6 +169,15 @@ def test_rows_are_those_of_the_entity_and_of_what_belongs_to_it(shop: str) -> No
     assert list(found) == ["customer:1", "orders of customer:1"]
 
 
+def test_exact_numbers_and_times_come_as_texts(shop: str) -> None:
+    (order,) = rows_of(shop, "order:101")["order:101"]
+    assert order == {"id": 101, "customer_id": 1, "placed_at": "2024-01-01T00:00:00", "total": "120.50", "note": "first of the year"}
+    (order,) = rows_of(shop, "order:102")["order:102"]
+    assert (order["placed_at"], order["total"]) == ("2024-01-31T23:59:59.999999", "80.00")
+    (invoice,) = rows_of(shop, "invoice:INV-789")["invoice:INV-789"]
+    assert invoice["issued_on"] == "2024-01-01"
+
+
 def test_what_belongs_to_an_entity_is_of_the_time_that_is_asked_for(shop: str) -> None:
     found = rows_of(shop, "customer:1", "customer:2", "customer:3", within=JANUARY)
     assert [row["id"] for row in found["orders of customer:1, 2024-01-01 to 2024-01-31"]] == [102, 101]

@@ -25,7 +25,7 @@ from recollect.domain import open_domain
 from recollect.domain.database import DomainDatabase
 from recollect.domain.ontology import EntityType, TableName, ontology, read_ontology
 from recollect.domain.times import Span, instant
-from recollect.domain.values import MAX_TEXT, converted, plain, text_of
+from recollect.domain.values import MAX_TEXT, converted, plain, plain_loosely, text_of
 from recollect.errors import InvalidInput
 from recollect.memories import TimeRange
 from recollect.memory_settings import DomainSettings
@@ -123,7 +123,9 @@ def test_the_worked_example_of_the_docs_works(tmp_path: Path) -> None:
     assert "password_hash" not in customer.rows[0]
     assert orders.about == "orders of customer:a1b2, 2024-01-01 to 2024-01-31"
     assert orders.about in text
-    assert [row["id"] for row in orders.rows] == [12345]
+    (order,) = orders.rows
+    assert order == {"id": 12345, "customer_id": "a1b2", "placed_at": "2024-01-15T09:30:00", "total": "120.50"}
+    assert all(f'`"{order[column]}"`' in text for column in ("placed_at", "total"))
 
 
 PLAIN = EntityType("thing", TableName("things"), ("id",))
@@ -187,6 +189,35 @@ def test_every_value_can_be_written_as_json() -> None:
     assert made[9:11] == ["2024-01-31", "2024-01-31T10:00:00"]
     assert [len(made[5]), len(made[-1])] == [MAX_TEXT + 1, MAX_TEXT + 1]
     assert made[-2] == {"a": [[1]]}
+
+
+@pytest.mark.parametrize(
+    ("kind", "value", "made"),
+    [
+        (types.Numeric(12, 2), 120.5, "120.50"),
+        (types.Numeric(12, 2), 80, "80.00"),
+        (types.Numeric(12, 2), -7, "-7.00"),
+        (types.Numeric(12, 2), 0.1 + 0.2, "0.30"),
+        (types.Numeric(12, 2), 0.125, "0.125"),
+        (types.Numeric(12, 2), 2**62, "4611686018427387904.00"),
+        (types.Numeric(12, 0), 0.5, "0.5"),
+        (types.Numeric(12, 2), float("inf"), "inf"),
+        (types.Numeric(12, 2), "n/a", "n/a"),
+        (types.Numeric(12, 2), None, None),
+        (types.Numeric(), 120.5, 120.5),
+        (types.Float(), 120.5, 120.5),
+        (types.Integer(), 7, 7),
+        (types.DateTime(), "2024-01-15 09:30:00", "2024-01-15T09:30:00"),
+        (types.DateTime(), "2024-01-15T09:30:00Z", "2024-01-15T09:30:00+00:00"),
+        (types.DateTime(), "2024-01-15", "2024-01-15"),
+        (types.DateTime(), "at 9:30", "at 9:30"),
+        (types.DateTime(), 1706695200, 1706695200),
+        (types.Text(), "2024-01-15 09:30:00", "2024-01-15 09:30:00"),
+    ],
+    ids=repr,
+)
+def test_what_sqlite_holds_comes_as_the_type_of_its_column_says(kind: types.TypeEngine[Any], value: Any, made: Any) -> None:
+    assert plain_loosely(kind, value) == made
 
 
 @pytest.mark.parametrize(

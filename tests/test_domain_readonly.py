@@ -198,6 +198,22 @@ def test_a_table_or_column_that_is_not_there_is_told_with_the_nearest(file: str)
     assert "(did you mean 'customers'?)" in problem(file, values=values)
 
 
+def test_a_column_that_is_hidden_is_named_in_no_message(file: str) -> None:
+    for change in ({"name": "password_hsh"}, {"aliases": "code2"}, {"hide": ["password_hsh"]}):
+        values = ontology_values()
+        values["entities"]["customer"] |= change
+        values["entities"]["account"] = {"table": "main.customers", "key": "id"}
+        told = problem(file, values=values)
+        assert "there is no such column" in told
+        assert "password_hash" not in told
+    values = ontology_values()
+    values["entities"]["account"] = {"table": "main.customers", "key": "no"}
+    told = problem(file, values=values)
+    assert (
+        "entities.account.key is 'no' of 'main.customers': there is no such column, there are code, email, id, name, photo, since" in told
+    )
+
+
 def test_a_column_that_goes_away_is_told_and_the_tables_are_looked_at_again(file: str) -> None:
     async def ask_again() -> list[str]:
         domain = DomainDatabase(DomainSettings(url=file, ontology="shop.yaml"), ontology(ontology_values()))

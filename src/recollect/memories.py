@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 from contextlib import suppress
-from datetime import datetime
+from datetime import UTC, datetime, timedelta, tzinfo
 from typing import Annotated, Any, Final, Literal, get_args
+from zoneinfo import ZoneInfo
 
-from pydantic import Field, field_validator, model_validator
+from pydantic import Field, ValidationInfo, field_validator, model_validator
 
 from .errors import InvalidInput
 from .filters import period
 from .prefs import moment
-from .shapes import MAX_QUERY_CHARS, Contract, Section
+from .shapes import MAX_QUERY_CHARS, Contract, Section, shown
 
 MemoryType = Literal["episodic", "semantic", "procedural", "summary"]
 MEMORY_TYPES: Final[tuple[MemoryType, ...]] = get_args(MemoryType)
@@ -24,6 +25,33 @@ Outcome = Literal["added", "changed", "reinforced", "kept as history"]
 
 Share = Annotated[float, Field(ge=0, le=1)]
 
+ZONE: Final = "zone"
+"""In the context of a validation, the name of the zone of times that are given without one; UTC where it is not there."""
+
+
+def _zone(info: ValidationInfo) -> tzinfo:
+    """Of times without one: that of the value itself, or else of whoever reads it."""
+    name = info.data.get("timezone") or (info.context or {}).get(ZONE)
+    return ZoneInfo(name) if name else UTC
+
+
+def _moment(value: Any, zone: tzinfo, *, is_end: bool) -> Any:
+    """A time in UTC. Without a zone it is of this one: of a day, a month, a year, or an hour that comes twice, the beginning or the end."""
+    if isinstance(value, str):
+        with suppress(ValueError, OverflowError):  # What is no time is told of below.
+            first, after = period(value)
+            local = after - timedelta(microseconds=1) if is_end else first
+            value = first if _has_zone(value) else local.replace(tzinfo=zone, fold=is_end)
+    elif isinstance(value, datetime) and value.utcoffset() is None:
+        value = value.replace(tzinfo=zone)
+    return moment(value, "at")
+
+
+def _has_zone(text: str) -> bool:
+    with suppress(ValueError):
+        return datetime.fromisoformat(text).tzinfo is not None
+    return False
+
 
 class NewMemory(Section):
     """Something to remember. What each type needs: a text (episodic, summary); subject, predicate and object (semantic); trigger and
@@ -34,7 +62,9 @@ class NewMemory(Section):
     id: str | None = Field(default=None, min_length=1, max_length=512, description="Its id; made of what it says where none is given.")
     title: str | None = Field(default=None, description="What it is called, where it is called anything.")
     entities: list[str] = Field(default=[], description="Whom and what it is about: canonical ids, such as 'customer:a1b2', or names.")
-    at: datetime | None = Field(default=None, description="When it was; now where nothing is said.")
+    at: datetime | None = Field(
+        default=None, description="When it was; now where nothing is said. Without a zone it is of the user's, the setting memory.timezone."
+    )
     importance: float | None = Field(
         default=None, ge=0, le=1, description="How much it matters; by default as the settings have it for its type."
     )
@@ -52,12 +82,9 @@ class NewMemory(Section):
 
     @field_validator("at", mode="before")
     @classmethod
-    def _at(cls, value: Any) -> Any:
+    def _at(cls, value: Any, info: ValidationInfo) -> Any:
         # A day, a month or a year is its beginning, so that what is remembered of the present one is not yet to come.
-        if isinstance(value, str):
-            with suppress(ValueError, OverflowError):
-                return period(value)[0]
-        return moment(value, "at")
+        return _moment(value, _zone(info), is_end=False)
 
     @model_validator(mode="after")
     def _whole(self) -> NewMemory:
@@ -233,17 +260,28 @@ class Recall(Section):
     query: str = Field(description="What to recall.", json_schema_extra={"minLength": 1, "maxLength": MAX_QUERY_CHARS})
     limit: int | None = Field(default=None, ge=1, le=1_000, description="The most memories.")
     max_tokens: int | None = Field(default=None, ge=1, le=1_000_000, description="The most tokens of the prompt.")
-    at: datetime | None = Field(default=None, description="When it is asked; now where nothing is said. What came later is not recalled.")
     timezone: str | None = Field(default=None, description="The user's time zone, such as 'Europe/Berlin'.")
+    at: datetime | None = Field(
+        default=None,
+        description="When it is asked; now where nothing is said. What came later is not recalled. Without a zone it is of the user's.",
+    )
     context: ConversationContext = Field(default=ConversationContext(), description="What was said before.")
     types: list[MemoryType] = Field(default=[], description="Only memories of these types; all where none is named.")
     filters: dict[str, Any] = Field(default={}, description='What must hold for every memory, such as {"project": "apollo"}.')
     include_history: bool = Field(default=False, description="Whether facts come too whose place was taken.")
 
+    @field_validator("timezone")
+    @classmethod
+    def _timezone(cls, value: str | None) -> str | None:
+        try:
+            return value if value is None else ZoneInfo(value).key
+        except (KeyError, OSError, ValueError):
+            raise ValueError(f"timezone is {shown(value)}: give one such as 'Europe/Berlin'") from None
+
     @field_validator("at", mode="before")
     @classmethod
-    def _at(cls, value: Any) -> Any:
-        return moment(value, "at")
+    def _at(cls, value: Any, info: ValidationInfo) -> Any:
+        return _moment(value, _zone(info), is_end=True)
 
 
 class Feedback(Contract):

@@ -147,7 +147,8 @@ class DomainSettings(Section):
     @model_validator(mode="after")
     def _both_or_none(self) -> DomainSettings:
         if (self.url is None) != (self.ontology is None):
-            raise ValueError("give both 'url' and 'ontology', or none of them")
+            missing, given = ("url", "ontology") if self.url is None else ("ontology", "url")
+            raise ValueError(f"{missing!r} is missing beside {given!r}: give both, or none of them")
         return self
 
 
@@ -158,7 +159,7 @@ class MemorySettings(Section):
     """Everything that can be set of memory."""
 
     timezone: str = "UTC"
-    """By which `yesterday` is told, where a question does not say."""
+    """By which `yesterday`, and times without a zone, are told, where a question does not say."""
     max_tokens: int = Field(default=MAX_TOKENS, ge=1, le=1_000_000)
     """Of the whole prompt, in tokens of the model."""
     query_tokens: int = Field(default=100, ge=0, le=1_000_000)

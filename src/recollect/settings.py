@@ -283,8 +283,11 @@ def _first_problem(error: ValidationError, path: Path) -> str:
     said = said[:1].lower() + said[1:]
     if dict(_keys()).get(key) and not isinstance(problem["input"], dict):
         said = f"give keys and values, such as {next(each for each in all_keys() if each.startswith(f'{key}.'))!r}"
-    given = type(problem["input"]).__name__ if _holds_secret(setting) else repr(problem["input"])
-    return f"setting {key!r} is {given}: {said} ({where})"
+    if not _holds_secret(setting):
+        given = f" is {problem['input']!r}"
+    else:
+        given = "" if isinstance(problem["input"], dict) else f" is {type(problem['input']).__name__}"
+    return f"setting {key!r}{given}: {said} ({where})"
 
 
 def _holds_secret(key: str) -> bool:

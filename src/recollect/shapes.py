@@ -13,6 +13,8 @@ from pydantic.fields import FieldInfo
 from .errors import InvalidInput
 
 MAX_QUERY_CHARS: Final = 100_000
+MAX_SHOWN: Final = 80
+"""Characters of a value in an error."""
 
 
 class Contract(BaseModel):
@@ -59,6 +61,7 @@ class Section(BaseModel):
 # By pydantic's names for what can be wrong with a value.
 _WANTED: Final = {
     "bool_type": "true or false",
+    "datetime_type": "a text with a day or a time, such as 2024-05-17",
     "dict_type": "keys and values",
     "finite_number": "a finite number",
     "float_type": "a number",
@@ -93,6 +96,8 @@ def _refusal(model: type[Section], error: ValidationError) -> str:
             wanted = f"use {context['expected']}".replace("'", "")
         case "model_type":
             wanted = f"give an object with any of {', '.join(keys)}"
+        case "string_too_long":
+            wanted = f"give at most {context['max_length']} characters, and not {len(problem['input'])}"
         case _ if kind in _OUT_OF_RANGE:
             wanted = f"give {_range(field)}"
         case _ if kind in _WANTED:
@@ -126,8 +131,9 @@ def _range(field: FieldInfo | None) -> str:
 
 
 def shown(value: object) -> str:
-    """A value as an error shows it: in one line, and not too long a one."""
-    return repr(value).replace("\n", " ")[:80]
+    """A value as an error shows it: in one line, and not too long a one, in which dots stand for what is left out before its end."""
+    text = repr(value).replace("\n", " ")
+    return text if len(text) <= MAX_SHOWN else f"{text[: MAX_SHOWN - 4]}...{text[-1]}"
 
 
 def is_number(value: object) -> bool:

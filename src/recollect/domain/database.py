@@ -16,7 +16,7 @@ from .querying import KEY, SHOWN, SOURCE, Key, entities_named, own_rows, related
 from .readonly import ReadOnlyDatabase, fetched
 from .tables import Schema, reflected
 from .times import Span
-from .values import folded, is_shown, plain, text_of
+from .values import folded, is_shown, text_of
 
 T = TypeVar("T")
 
@@ -152,7 +152,7 @@ def _rows(connection: Connection, schema: Schema, ids: Sequence[str], span: Span
         there += [key for key in own if key not in keys]  # A database may find `Acme` by `acme`.
         if there:
             about = ", ".join(map(type_.id_of, there[:max_rows]))
-            tables.append(_table(type_, shown, about, [own[key] for key in there], max_rows))
+            tables.append(_table(schema, type_, shown, about, [own[key] for key in there], max_rows))
             tables += _belonging(connection, schema, type_, there, span, max_rows)
     problem = f"only the first {len(asked)} of {len(entities)} entities were looked up" if len(asked) < len(entities) else None
     return DomainResults(tables=tables, problem=problem)
@@ -171,21 +171,22 @@ def _belonging(
         for row in fetched(connection, statement):
             found.setdefault(type_.id_of(_key(schema, type_, row, SOURCE)), []).append(row)
         for id_, rows in found.items():
-            yield _table(other, shown, f"{relation.name} of {id_}{when}", rows, max_rows)
+            yield _table(schema, other, shown, f"{relation.name} of {id_}{when}", rows, max_rows)
 
 
-def _table(type_: EntityType, shown: Sequence[str], about: str, rows: Sequence[Row[Any]], max_rows: int) -> DomainTable:
+def _table(schema: Schema, type_: EntityType, shown: Sequence[str], about: str, rows: Sequence[Row[Any]], max_rows: int) -> DomainTable:
     return DomainTable(
         table=str(type_.table),
         entity_type=type_.name,
         about=about,
-        rows=[_readable(shown, row) for row in rows[:max_rows]],
+        rows=[_readable(schema, type_, shown, row) for row in rows[:max_rows]],
         truncated=len(rows) > max_rows,
     )
 
 
-def _readable(shown: Sequence[str], row: Row[Any]) -> dict[str, Any]:
-    return {column: plain(value) for column, value in zip(shown, _values(row, SHOWN), strict=True) if is_shown(value)}
+def _readable(schema: Schema, type_: EntityType, shown: Sequence[str], row: Row[Any]) -> dict[str, Any]:
+    values = zip(shown, _values(row, SHOWN), strict=True)
+    return {column: schema.plain(type_, column, value) for column, value in values if is_shown(value)}
 
 
 def _entities(schema: Schema, ids: Iterable[str]) -> Entities:

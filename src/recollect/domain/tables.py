@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import warnings
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Container, Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Final
 
 from sqlalchemy import Column, Connection, MetaData, Table, inspect, types
 from sqlalchemy.engine.reflection import Inspector, ObjectKind
@@ -15,7 +15,10 @@ from sqlalchemy.types import TypeEngine
 
 from ..errors import DomainUnavailable
 from .ontology import EntityType, Ontology, Relation, TableName, nearest
-from .values import is_binary
+from .values import is_binary, plain, plain_loosely
+
+HIDE: Final = "hide"
+"""Where an entity type names columns that no message names."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,6 +46,10 @@ class Schema:
             return list(type_.columns)
         return [each.name for each in self.table(type_).c if each.name not in type_.hidden and not is_binary(self.kind(type_, each.name))]
 
+    def plain(self, type_: EntityType, column: str, value: Any) -> Any:
+        """A value of a column as JSON can hold it."""
+        return plain_loosely(self.kind(type_, column), value) if self.is_sqlite else plain(value)
+
 
 def reflected(connection: Connection, ontology: Ontology) -> Schema:
     """The tables of the ontology. A `DomainUnavailable` names what it says of them that is not so."""
@@ -63,7 +70,7 @@ def reflected(connection: Connection, ontology: Ontology) -> Schema:
             tables[table] = Table(name, metadata, *made, schema=schema)
             kinds |= {(table, each["name"]): each["type"] for each in columns}
     for used, column, place in _uses(ontology):
-        _check(inspector, tables, used, column, place)
+        _check(inspector, tables, used, column, place, hidden=_hidden(ontology, used))
     found = Schema(ontology, tables, kinds, is_sqlite)
     _check_times(found)
     return found
@@ -84,8 +91,8 @@ def _uses(ontology: Ontology) -> Iterator[tuple[TableName, str, str]]:
     """Every table and column that the ontology names, and where."""
     for type_ in ontology.types.values():
         place = f"entities.{type_.name}"
-        said = {"key": type_.key, "name": type_.called, "aliases": type_.aliases, "time": (type_.time,) if type_.time else ()}
-        said |= {"columns": type_.columns or (), "hide": type_.hidden}
+        said = {"key": type_.key, HIDE: type_.hidden, "name": type_.called, "aliases": type_.aliases}
+        said |= {"time": (type_.time,) if type_.time else (), "columns": type_.columns or ()}
         for word, columns in said.items():
             yield from ((type_.table, column, f"{place}.{word}") for column in columns)
         for relation in type_.relations:
@@ -101,13 +108,22 @@ def _ends(pairs: Iterable[tuple[str, str]], one: TableName, other: TableName, pl
         yield other, right, place
 
 
-def _check(inspector: Inspector, tables: Mapping[TableName, Table], table: TableName, column: str, place: str) -> None:
+def _hidden(ontology: Ontology, table: TableName) -> set[str]:
+    """The columns that entity types hide of a table of this name, in whichever schema."""
+    return {column for each in ontology.types.values() if each.table.name == table.name for column in each.hidden}
+
+
+def _check(
+    inspector: Inspector, tables: Mapping[TableName, Table], table: TableName, column: str, place: str, *, hidden: Container[str]
+) -> None:
     if table not in tables:
         known = _names(inspector, table.schema) if _has_schema(inspector, table.schema) else []
         raise DomainUnavailable(f"memory.domain.ontology: {place} is of table {str(table)!r}: {nearest(table.name, known, 'table')}")
     if column not in tables[table].c:
-        known = [each.name for each in tables[table].c]
-        raise DomainUnavailable(f"memory.domain.ontology: {place} is {column!r} of {str(table)!r}: {nearest(column, known, 'column')}")
+        known = [each.name for each in tables[table].c if each.name not in hidden]
+        # Where a name under `hide` is misspelt, the column that is meant is among those that are known.
+        told = "there is no such column, so see how it is written" if place.endswith(f".{HIDE}") else nearest(column, known, "column")
+        raise DomainUnavailable(f"memory.domain.ontology: {place} is {column!r} of {str(table)!r}: {told}")
 
 
 def _has_schema(inspector: Inspector, schema: str | None) -> bool:

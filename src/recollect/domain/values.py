@@ -7,6 +7,7 @@ import math
 import re
 import unicodedata
 from collections.abc import Mapping
+from contextlib import suppress
 from datetime import date, datetime, time
 from decimal import Decimal
 from enum import Enum
@@ -21,6 +22,8 @@ MAX_TEXT: Final = 500
 _WHOLE: Final = re.compile(r"[+-]?[0-9]{1,19}")
 _NUMBER: Final = re.compile(r"[+-]?[0-9]{1,30}(\.[0-9]{1,30})?")
 _BITS: Final = ((types.SmallInteger, 16), (types.BigInteger, 64), (types.Integer, 32))
+_NOISE: Final = 1e-12
+"""The share by which a number may be off where it was added up in binary."""
 _TRUTH: Final = {"true": True, "false": False, "1": True, "0": False}
 
 
@@ -127,6 +130,23 @@ def plain(value: Any) -> Any:
             return _short([plain(each) for each in value if is_shown(each)])
         case _:
             return _cut(str(value))
+
+
+def plain_loosely(kind: TypeEngine[Any], value: Any) -> Any:
+    """The same for SQLite, which has neither exact numbers nor times: as other databases give them for a column of this type."""
+    if isinstance(kind, types.DateTime) and isinstance(value, str) and ":" in value:
+        with suppress(ValueError):
+            return datetime.fromisoformat(value).isoformat()
+    if isinstance(kind, types.Numeric) and kind.scale is not None and isinstance(value, int | float) and math.isfinite(value):
+        return plain(_exact(value, kind.scale))
+    return plain(value)
+
+
+def _exact(number: float, scale: int) -> Decimal:
+    """A number with so many decimals; one that needs more of them, and not only to come near it, as it is."""
+    exact = Decimal(repr(number))
+    rounded = Decimal(f"{exact:.{scale}f}")
+    return rounded if math.isclose(rounded, number, rel_tol=_NOISE) else exact
 
 
 def _short(made: Any) -> Any:

@@ -6,15 +6,16 @@ from collections.abc import Iterable, Iterator
 from typing import Final
 
 from ..errors import InvalidInput
-from ..memories import NewMemory
+from ..memories import ZONE, NewMemory
 from . import Problem
 from .records import Bad, encoded, parsed
 
 LINE: Final = '{"type": "episodic", "text": "..."}'
 
 
-def read_memories(lines: Iterable[bytes | str], *, name: str = "memories") -> Iterator[tuple[str, NewMemory] | Problem]:
-    """A memory with its place, or what is wrong, for each line that is not blank. null is the same as nothing."""
+def read_memories(lines: Iterable[bytes | str], *, name: str = "memories", zone: str = "UTC") -> Iterator[tuple[str, NewMemory] | Problem]:
+    """A memory with its place, or what is wrong, for each line that is not blank. null is the same as nothing; times without a zone are of
+    this one."""
     for number, line in enumerate(encoded(lines), 1):
         line = line.removeprefix(b"\xef\xbb\xbf") if number == 1 else line
         if not line.strip():
@@ -22,7 +23,8 @@ def read_memories(lines: Iterable[bytes | str], *, name: str = "memories") -> It
         place = f"{name}:{number}:1"
         try:
             record = parsed(line, such_as=LINE)
-            yield place, NewMemory.model_validate({key: value for key, value in record.items() if value is not None})
+            given = {key: value for key, value in record.items() if value is not None}
+            yield place, NewMemory.model_validate(given, context={ZONE: zone})
         except Bad as bad:
             yield Problem(f"{name}:{number}:{bad.column}", bad.reason)
         except InvalidInput as error:

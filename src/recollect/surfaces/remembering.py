@@ -18,10 +18,12 @@ if TYPE_CHECKING:
 
 OPTIONS: Final = {
     "action": "--then",
+    "also": "--also",
     "at": "--at",
     "confidence": "--confidence",
     "context.entities": "--about",
     "context.turns": "--said",
+    "covers": "--covers",
     "entities": "--entity",
     "filters": "--where",
     "id": "--id",
@@ -29,7 +31,11 @@ OPTIONS: Final = {
     "limit": "--limit",
     "max_tokens": "--max-tokens",
     "metadata": "--meta",
+    "object": "--object",
+    "predicate": "--predicate",
+    "subject": "--subject",
     "timezone": "--timezone",
+    "title": "--title",
     "trigger": "--when",
     "type": "--type",
     "types": "--type",
@@ -184,7 +190,8 @@ async def tune(library: Library, args: Namespace, screen: Screen) -> int:
 async def entities(library: Library, args: Namespace, screen: Screen) -> int:
     """Show entities, or add one."""
     if args.add:
-        found = [await library.memory.know(args.name, type=args.type or "", id=args.id or "", aliases=args.alias or ())]
+        with by_options(OPTIONS):
+            found = [await library.memory.know(args.name, type=args.type or "", id=args.id or "", aliases=args.alias or ())]
     else:
         found = await library.memory.entities(args.name, type=args.type, limit=args.k)
     if screen.as_json:

@@ -31,7 +31,8 @@ what each type needs:
   recollect remember "Acme orders often, mostly hardware" --type summary --covers global
 or JSON Lines from stdin, with the fields that `recollect schema NewMemory` tells:
   echo '{"type": "procedural", "trigger": "a rush order comes in", "action": "call the warehouse"}' | recollect remember -
-a fact takes the place of the one that it contradicts; what is known already is not kept twice.
+a fact takes the place of all older ones that it contradicts, those with --also too; one with --also takes no place itself.
+what is known already is not kept twice.
 """
 
 RECALL_EPILOG = """\
@@ -48,7 +49,11 @@ def add_remember(each: Any) -> None:
     verb.add_argument("text", metavar="TEXT", nargs="*", help="what to remember; '-' takes JSON Lines from stdin")
     verb.add_argument("--type", help="episodic, semantic, procedural or summary (default: by the other options, else episodic)")
     verb.add_argument("--entity", metavar="NAME", action="append", help="whom or what it is about: an id or a name (may be repeated)")
-    verb.add_argument("--at", metavar="DATE", help="when it was: 2024, 2024-05-17 or 2024-05-17T12:30:00Z (default: now)")
+    verb.add_argument(
+        "--at",
+        metavar="DATE",
+        help="when it was: 2024, 2024-05-17 or 2024-05-17T12:30:00Z; without a zone, of memory.timezone (default: now)",
+    )
     verb.add_argument("--importance", metavar="X", type=float, help="how much it matters, 0 to 1 (default: by its type)")
     verb.add_argument("--id", metavar="ID", help="its id (default: made of what it says)")
     verb.add_argument("--title", metavar="TEXT", help="what it is called")
@@ -58,7 +63,9 @@ def add_remember(each: Any) -> None:
     fact.add_argument("--predicate", metavar="TEXT", help="what is said of it, such as prefers")
     fact.add_argument("--object", metavar="TEXT", help="the value")
     fact.add_argument("--confidence", metavar="X", type=float, help="how sure it is, 0 to 1")
-    fact.add_argument("--also", action="store_true", default=None, help="it stands beside others of its subject and predicate")
+    fact.add_argument(
+        "--also", action="store_true", default=None, help="it stands beside others of its subject and predicate, and takes no place"
+    )
     how = verb.add_argument_group("a procedure")
     how.add_argument("--when", metavar="TEXT", help="when it applies")
     how.add_argument("--then", metavar="TEXT", help="what is done then")
@@ -100,7 +107,7 @@ def add_recall(each: Any) -> None:
     verb.add_argument("--type", action="append", help="only memories of this type (may be repeated)")
     verb.add_argument("--where", metavar="JSON", type=json_value, help="only memories that pass this filter, as in a search")
     verb.add_argument("--at", metavar="DATE", help="as it would have been asked then; what came later is not recalled (default: now)")
-    verb.add_argument("--timezone", metavar="ZONE", help="by which `yesterday` is told, such as Europe/Berlin")
+    verb.add_argument("--timezone", metavar="ZONE", help="by which `yesterday`, and --at without a zone, are told, such as Europe/Berlin")
     verb.add_argument("--said", metavar="TEXT", action="append", help="what was said before the question, in order (may be repeated)")
     verb.add_argument("--about", metavar="ID", action="append", help="an entity that was spoken of before, in order (may be repeated)")
     verb.add_argument("--history", action="store_true", help="facts too whose place was taken, labelled so")
@@ -155,6 +162,8 @@ def check_entities(args: Namespace) -> None:
         raise InvalidInput("--add needs a NAME: `recollect entities 'Acme Corporation' --add --type customer`")
     if not args.add and (args.id is not None or args.alias):
         raise InvalidInput("--id and --alias are for an entity to add: say so with --add")
+    if args.id is not None and not args.id.strip():
+        raise InvalidInput(f"--id is {args.id!r}: give TYPE:NAME, such as customer:a1b2, or leave it out")
     if args.k is not None and args.k < 1:
         raise InvalidInput(f"--k is {args.k}: give at least 1")
     args.creates = args.add
