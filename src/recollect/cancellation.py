@@ -23,18 +23,18 @@ class Cancellation:
     """A flag that is raised once and stays raised. Any thread may raise it, look at it, or wait for it."""
 
     def __init__(self) -> None:
-        self._raised = threading.Event()
+        self._raised = False
         self._lock = threading.Lock()
         self._listeners: list[Callable[[], None]] = []
 
     @property
     def cancelled(self) -> bool:
-        return self._raised.is_set()
+        return self._raised
 
     def cancel(self) -> None:
         """Raise the flag, and tell everyone who listens, on this thread."""
         with self._lock:
-            self._raised.set()
+            self._raised = True
             listeners, self._listeners = self._listeners, []
         for listener in listeners:
             listener()
@@ -57,12 +57,14 @@ class Cancellation:
 
     def check(self) -> None:
         """Go no further once the flag is raised."""
-        if self._raised.is_set():
+        if self._raised:
             raise Cancelled("the work was cancelled")
 
     def sleep(self, seconds: float) -> None:
         """Wait, unless the flag is raised before or meanwhile."""
-        self._raised.wait(seconds)
+        raised = threading.Event()
+        with self.telling(raised.set):
+            raised.wait(seconds)
         self.check()
 
 

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import asyncio
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Final, NamedTuple
@@ -77,24 +78,29 @@ class Recaller:
                     with watch("rank"):
                         ranked = await self._ranked(scope, asked, ranking, found, await beside.related())
                     with watch("choose"):
-                        memories = await self._chosen(scope, ranking, ranked, found, when, limit)
+                        choose = await self._choosing(scope, ranking, ranked, found, when, limit)
                     domain, problems = await beside.rows(), await beside.problems()
             notes = list(dict.fromkeys([*map(_unclear, query.ambiguities), *query.notes, *problems]))
-            with watch("prompt"):
-                prompt: Prompt = await in_thread(
-                    fitted,
-                    memories,
-                    query=query,
-                    tokens=self.reader.tokens,
-                    max_tokens=max_tokens,
-                    query_tokens=options.query_tokens,
-                    limit=limit,
-                    now=when.now,
-                    zone=when.zone,
-                    domain=domain,
-                    notes=[each for each in notes if not domain or each != domain.problem],
-                    until={each.head.id: each.until for each in ranked if each.until},
-                )
+
+            def written() -> Prompt:
+                with watch("choose"):
+                    memories = choose()
+                with watch("prompt"):
+                    return fitted(
+                        memories,
+                        query=query,
+                        tokens=self.reader.tokens,
+                        max_tokens=max_tokens,
+                        query_tokens=options.query_tokens,
+                        limit=limit,
+                        now=when.now,
+                        zone=when.zone,
+                        domain=domain,
+                        notes=[each for each in notes if not domain or each != domain.problem],
+                        until={each.head.id: each.until for each in ranked if each.until},
+                    )
+
+            prompt = await in_thread(written)
         return AugmentedContext(
             retrieval_id=retrieval_id,
             query=query,
@@ -129,20 +135,20 @@ class Recaller:
 
     async def _ranked(self, scope: str, asked: Recall, ranking: Ranking, found: Found, related: Sequence[str]) -> list[Ranked]:
         """The candidates, best first; history only where it was asked for."""
-        heads = await self.store.heads(scope, list(found.sources))
+        heads = found.heads
         lineage = Lineage(as_of=asked.at)
         if asked.at is not None or asked.include_history:
             lineage = Lineage(*await successors_of(self.store, scope, list(heads)), asked.at)
         kept = [each for each in heads.values() if asked.include_history or not lineage.is_history(each.id, each.status)]
         return ranking.ranked(kept, found.similarity, found.words, related, lineage)
 
-    async def _chosen(
+    async def _choosing(
         self, scope: str, ranking: Ranking, ranked: Sequence[Ranked], found: Found, when: When, limit: int
-    ) -> list[RecalledMemory]:
-        """The memories to show, best first, as they are shown."""
+    ) -> Callable[[], list[RecalledMemory]]:
+        """What chooses the memories to show, best first, as they are shown: all that it needs of the store is read."""
         ids = [each.head.id for each in ranked[: max(POOL * limit, LEAST_POOL)]]
-        stored = {each.item.id: each for each in await self.store.get(scope, ids)}
-        passages = await self.store.passages_of(scope, ids)
+        items, passages = await asyncio.gather(self.store.get(scope, ids), self.store.passages_of(scope, ids))
+        stored = {each.item.id: each for each in items}
         pool = [each for each in ranked[: len(ids)] if each.head.id in stored]
         sketches = {item_id: each.fingerprint for item_id, each in stored.items()}
         options = self.options.ranking
@@ -162,7 +168,7 @@ class Recaller:
                 show.memory(each, stored[each.head.id].item, found.sources[each.head.id], passages.get(each.head.id)) for each in chosen
             ]
 
-        return await in_thread(shown)
+        return shown
 
 
 def _unclear(name: Ambiguity) -> str:

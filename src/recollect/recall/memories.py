@@ -7,12 +7,12 @@ from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final, Self
 
-from ..cancellation import abandon, in_thread
+from ..cancellation import abandon, in_thread, looked_at
 from ..filters import And, Compare, Field, Filter, OneOf
 from ..memories import MemoryQuery, MemoryType, Source, TimeRange
 from ..memory_settings import SourceSettings
-from ..model import Ranking, Vector
-from ..ports import Embedder, Store
+from ..model import Head, Ranking, Space, Vector
+from ..ports import Embedder, Store, SupportsBlockingSearch
 from ..stopwatch import Stopwatch
 from ..textquery import Boolean, Node
 
@@ -33,6 +33,8 @@ class Found:
     """By id, (1 + cosine) / 2, of those that have a vector."""
     words: Mapping[str, float]
     """By id, how well by words, of those that have one of them."""
+    heads: Mapping[str, Head]
+    """By id, what is known of them, of those that there are still."""
     vector: Vector | None
 
 
@@ -53,17 +55,30 @@ class Content:
         self._store, self._scope, self._where, self._options, self._watch = store, scope, where, options, watch
         self._embedder = embedder
         self._query = query
+        self._vector: asyncio.Future[Vector | None] = asyncio.get_running_loop().create_future()
         # The embedding first: it leaves the interpreter to the others as soon as the model runs.
-        self._vector = asyncio.ensure_future(self._embedded(text))
-        self._near = asyncio.ensure_future(self._by_meaning())
-        self._matching = asyncio.ensure_future(self._by_words())
+        self._near = asyncio.ensure_future(self._embed(text))
+        self._matching = asyncio.ensure_future(self._match())
         self._summaries = asyncio.ensure_future(self._newest_summaries())
 
-    async def _embedded(self, text: str) -> Vector | None:
-        space, embedder = await self._store.space(), self._embedder
-        if embedder is None or space is None:
-            return None
-        space.require(embedder.model_id, space.dim)
+    async def _embed(self, text: str) -> Ranking:
+        """What is near to the question, and, before that, what it means."""
+        try:
+            space, embedder = await self._store.space(), self._embedder
+            if embedder is None or space is None:
+                self._vector.set_result(None)
+                return ()
+            space.require(embedder.model_id, space.dim)
+            return await self._nearest(text, embedder, space)
+        except BaseException as error:
+            # Whoever waits for the vector is told why there is none.
+            if not self._vector.done():
+                self._vector.set_exception(error)
+                looked_at(self._vector)
+            raise
+
+    async def _nearest(self, text: str, embedder: Embedder, space: Space) -> Ranking:
+        loop, k = asyncio.get_running_loop(), self._options.semantic
 
         def embed() -> Vector:
             with self._watch("embed"):
@@ -71,14 +86,22 @@ class Content:
             space.require(embedder.model_id, len(vector))
             return vector
 
-        return await in_thread(embed)
+        def search_here(store: SupportsBlockingSearch) -> Ranking:
+            vector = embed()
+            loop.call_soon_threadsafe(self._embedded, vector)
+            with self._watch("semantic"):
+                return store.search_vectors_here(self._scope, vector, k=k, where=self._where)
 
-    async def _by_meaning(self) -> Ranking:
-        if not self._options.semantic or (vector := await self.vector()) is None:
-            return ()
-        return await self.near(vector, k=self._options.semantic, where=self._where, stage="semantic")
+        if k and isinstance(self._store, SupportsBlockingSearch):
+            return await in_thread(search_here, self._store)
+        self._embedded(vector := await in_thread(embed))
+        return await self.near(vector, k=k, where=self._where, stage="semantic") if k else ()
 
-    async def _by_words(self) -> Ranking:
+    def _embedded(self, vector: Vector) -> None:
+        if not self._vector.done():
+            self._vector.set_result(vector)
+
+    async def _match(self) -> Ranking:
         if not self._options.text or self._query == Boolean():
             return ()
         with self._watch("text"):
@@ -109,24 +132,16 @@ class Content:
         """The newest ones."""
         return await asyncio.shield(self._summaries)
 
-    async def of(self, far: Sequence[str], unsaid: Sequence[str]) -> tuple[Ranking, Ranking]:
-        """How near some memories are by meaning, and others by words, that other sources found."""
-        vector = await self.vector()
-        none: Ranking = ()
+    async def by_meaning(self, ids: Sequence[str]) -> Ranking:
+        """How near memories are that other sources found."""
+        vector = await self.vector() if ids else None
+        return () if vector is None else await self._store.search_vectors(self._scope, vector, k=len(ids), where=OneOf(ID, tuple(ids)))
 
-        async def by_meaning() -> Ranking:
-            if vector is None or not far:
-                return none
-            return await self._store.search_vectors(self._scope, vector, k=len(far), where=OneOf(ID, tuple(far)))
-
-        async def by_words() -> Ranking:
-            if self._query == Boolean() or not unsaid:
-                return none
-            return await self._store.search_text(self._scope, self._query, k=len(unsaid), where=OneOf(ID, tuple(unsaid)))
-
-        with self._watch("compare"):
-            near, matching = await asyncio.gather(by_meaning(), by_words())
-        return near, matching
+    async def by_words(self, ids: Sequence[str]) -> Ranking:
+        """How well memories fit by words that other sources found."""
+        if self._query == Boolean() or not ids:
+            return ()
+        return await self._store.search_text(self._scope, self._query, k=len(ids), where=OneOf(ID, tuple(ids)))
 
     def __enter__(self) -> Self:
         return self
@@ -201,10 +216,15 @@ async def candidates(
                 sources[each] = (*sources.get(each, ()), source)
     similarity = {hit.id: hit.score for hit in near if hit.id in sources}
     words = {hit.id: hit.score for hit in matching if hit.id in sources}
-    others = await content.of([each for each in sources if each not in similarity], [each for each in sources if each not in words])
-    similarity |= {hit.id: hit.score for hit in others[0]}
-    words |= {hit.id: hit.score for hit in others[1]}
-    return Found(sources, similarity, words, await content.vector())
+    with watch("compare"):
+        near, matching, heads = await asyncio.gather(
+            content.by_meaning([each for each in sources if each not in similarity]),
+            content.by_words([each for each in sources if each not in words]),
+            store.heads(scope, list(sources)),
+        )
+    similarity |= {hit.id: hit.score for hit in near}
+    words |= {hit.id: hit.score for hit in matching}
+    return Found(sources, similarity, words, heads, await content.vector())
 
 
 def _of_kind(where: Filter, kind: MemoryType) -> Filter:

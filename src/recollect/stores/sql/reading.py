@@ -145,7 +145,7 @@ class SqlReading(ABC):
         return await self._read(scope, partial(notes.notes, scope=scope))
 
     async def newest(self, scope: str, *, k: int, where: Filter | None = None) -> list[str]:
-        return await self._read(scope, partial(newest, scope=scope, k=k, where=where))
+        return await self._read_of(scope, k, partial(newest, scope=scope, k=k, where=where))
 
     async def known(self, scope: str, source: str, under: str) -> dict[str, Known]:
         return await self._read(scope, lambda connection: rows.known(connection, scope, source, under))
@@ -167,7 +167,7 @@ class SqlReading(ABC):
         return await self._read_of(scope, len(ids), partial(entities.by_id, scope=scope, ids=ids))
 
     async def entities_named(self, scope: str, keys: Sequence[str], *, limit: int) -> list[Entity]:
-        return await self._read(scope, partial(entities.by_key, scope=scope, keys=keys, limit=limit))
+        return await self._read_of(scope, len(keys), partial(entities.by_key, scope=scope, keys=keys, limit=limit))
 
     async def links(
         self, scope: str, nodes: Sequence[str], *, fan_out: int, types: Sequence[str] | None = None, direction: Direction = "both"

@@ -143,7 +143,7 @@ def items(connection: Connection, scope: str, ids: Sequence[str]) -> list[Stored
 def heads(connection: Connection, scope: str, ids: Sequence[str]) -> dict[str, Head]:
     """What is known of items but their texts, by id."""
     found = [row for page in pages(ids) for row in connection.execute(HEADS_BY_ID, {"scope": scope, "ids": page}).all()]
-    return {row.id: Head(*row)._replace(entities=tuple(row.entities)) for row in found}
+    return {row[0]: Head._make((*row[:-1], tuple(row[-1]))) for row in found}
 
 
 def page_after(connection: Connection, scope: str, where: Filter | None, after: str, size: int) -> list[Stored]:

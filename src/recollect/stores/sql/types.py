@@ -38,8 +38,10 @@ class UtcTime(TypeDecorator[datetime]):
     def process_bind_param(self, value: datetime | None, dialect: Dialect) -> datetime | None:
         return value.astimezone(UTC) if value else None
 
-    def process_result_value(self, value: datetime | None, dialect: Dialect) -> datetime | None:
-        return value.replace(tzinfo=UTC) if value else None
+    def result_processor(self, dialect: Dialect, coltype: object) -> Any:
+        if dialect.name == POSTGRES:
+            return lambda kept: kept.replace(tzinfo=UTC) if kept else None
+        return lambda kept: datetime.fromisoformat(f"{kept}+00:00") if kept else None
 
 
 class Exact(TypeDecorator[str]):

@@ -64,6 +64,8 @@ class Collector:
         self._scope = scope
         self._where = where
         self._listings = listings
+        self._few_ids: dict[int, str] = {}
+        """The ids of versions that are known to pass the filter."""
 
     def best(self, ask: Callable[[int, Allowed], list[Found]], k: int) -> Ranking:
         """The k best. `ask(n, allowed)` gives the index's n best, or all there are, best first."""
@@ -90,8 +92,11 @@ class Collector:
 
     def _few(self) -> Allowed:
         """The versions of the items that pass the filter, where one of its conditions alone leaves few; a kind rarely does."""
-        found = few(self._connection, self._scope, self._where, ItemRow.seq, but=("kind",))
-        return None if found is None else self._with_previous([row.seq for row in found])
+        found = few(self._connection, self._scope, self._where, ItemRow.seq, ItemRow.id, but=("kind",))
+        if found is None:
+            return None
+        self._few_ids = {row.seq: row.id for row in found}
+        return self._with_previous(list(self._few_ids))
 
     def _listed(self) -> Allowed:
         """The same, where all conditions together leave not many. Asked only when the index's best were looked at and mostly did not
@@ -125,19 +130,26 @@ class Collector:
 
     def _ids(self, seqs: list[int], where: Filter | None) -> dict[int, str]:
         """The ids of versions. While a writer is at work an index may still know a version that was just replaced."""
-        ids = self._present(seqs, where)
-        if len(ids) < len(seqs) and (successors := self._successors([seq for seq in seqs if seq not in ids])):
-            present = self._present(list(successors.values()), where)
-            ids.update((seq, present[new]) for seq, new in successors.items() if new in present)
+        ids = {seq: self._few_ids[seq] for seq in seqs if seq in self._few_ids}
+        there = self._present([seq for seq in seqs if seq not in ids], where)
+        ids.update((seq, item_id) for seq, (item_id, passes) in there.items() if passes)
+        gone = [seq for seq in seqs if seq not in ids and seq not in there]
+        if gone and (successors := self._successors(gone)):
+            new = self._ids(list(successors.values()), where)
+            ids.update((seq, new[after]) for seq, after in successors.items() if after in new)
         return ids
 
-    def _present(self, seqs: list[int], where: Filter | None) -> dict[int, str]:
-        # The filter as one thing, in which no index is seen: SQLite would read all of a kind rather than look these versions up.
+    def _present(self, seqs: list[int], where: Filter | None) -> dict[int, tuple[str, bool]]:
+        """Of those versions that there are still, the id, and whether the item passes. That is a column, in which no index is seen: as a
+        condition SQLite would read all of a kind rather than look these versions up."""
+        if not seqs:
+            return {}
+
         def made() -> Any:
-            return _PRESENT if where is None else _PRESENT.where(holds(where, self._scope, per_row=True).is_(true()))
+            return _PRESENT.add_columns(true() if where is None else holds(where, self._scope, per_row=True))
 
         query = _PASSING.of_filter(where, self._scope, make=made)
-        return dict(self._connection.execute(query, self._given(seqs)).all())
+        return {seq: (item_id, passes) for seq, item_id, passes in self._connection.execute(query, self._given(seqs))}
 
     def _successors(self, seqs: list[int]) -> dict[int, int]:
         return {old: new for old, new in self._connection.execute(_SUCCESSORS, self._given(seqs)) if new is not None}
