@@ -5,14 +5,17 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable, Coroutine
 from functools import wraps
+from pathlib import Path
 from typing import Any
 
 import pytest
 
 from colleague import colleague, happened, library
+from recollect import Library
 from recollect.errors import InvalidInput
 from recollect.memories import AugmentedContext
 from recollect.model import Entity
+from recollect.stores.sqlite.store import SqliteStore
 
 SAW = happened("saw", "2024-02-01", "Umbrella Corporation sent an offer.", "Umbrella Corporation")
 
@@ -89,6 +92,20 @@ async def test_who_was_known_by_name_alone_is_the_same_once_a_type_is_said() -> 
         )
         other = await memory.know("Umbrella Corporation", type="film")
         assert other.id == "film:umbrellacorporation"
+
+
+def test_names_that_two_give_at_once_are_all_kept(tmp_path: Path) -> None:
+    async def work() -> None:
+        libraries = [Library(SqliteStore(tmp_path / "store"), embedder=None, scope="ann") for _ in range(2)]
+        one, other = (each.memory for each in libraries)
+        await one.know("Acme", id="customer:1")
+        await asyncio.gather(one.know("Acme", id="customer:1", aliases=["Ay"]), other.know("Acme", id="customer:1", aliases=["Bee"]))
+        (acme,) = await one.entities()
+        assert set(acme.aliases) == {"Ay", "Bee"}
+        for each in libraries:
+            await each.close()
+
+    asyncio.run(work())
 
 
 @awaited

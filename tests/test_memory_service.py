@@ -6,6 +6,7 @@ import asyncio
 import json
 from contextlib import suppress
 from dataclasses import replace
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -16,11 +17,11 @@ from recollect import Library
 from recollect.cancellation import Cancellation
 from recollect.errors import Cancelled, DeadlineExceeded, InvalidInput, ModelMismatch, NotFound
 from recollect.llm import HttpLlm
-from recollect.memories import SIGNALS
+from recollect.memories import SIGNALS, NewMemory, Recall
 from recollect.ports import Store
 from recollect.settings import Settings
 from recollect.stores.reference import ReferenceStore
-from recollect.testing.cases import law
+from recollect.testing.cases import law, scanned
 from scripted import Asked, Reply, scripted
 from works import model
 
@@ -48,7 +49,7 @@ async def test_the_log_has_what_a_recall_was_made_of(store: Store) -> None:
         found = await memory.recall(ACME)
         await memory.feedback(found.retrieval_id, "m1")
         (entry,) = [each async for each in store.retrievals("ann")]
-        assert (entry.id, entry.query, entry.profile, entry.at) == (found.retrieval_id, ACME, "memory", NOW)
+        assert (entry.id, entry.query, entry.profile, entry.at) == (found.retrieval_id, ACME, "recall", NOW)
         assert entry.details["strategy"] == "factual_entity_focused"
         assert entry.details["query_type"] == found.query.query_type.model_dump()
         assert entry.details["weights"] == found.weights
@@ -78,6 +79,9 @@ async def test_entities_are_kept_named_and_found(store: Store) -> None:
             await memory.know("???")
         with pytest.raises(InvalidInput, match="301 characters, and 300 is the most"):
             await memory.know("Initech", aliases=["x" * 301])
+        for bad in ("customer:", ":9", "customer:a b", "customer 9"):
+            with pytest.raises(InvalidInput, match=f"id is '{bad}': give TYPE:NAME without spaces, such as 'customer:a1b2'"):
+                await memory.know("Initech", id=bad)
         assert (await memory.know("a\x00b")).name == "a\ufffdb"
 
 
@@ -180,6 +184,7 @@ async def test_lines_are_remembered_and_bad_ones_told(store: Store) -> None:
             {"text": "x", "importance": 2},
             {"txt": "x"},
             {"text": "x", "at": "soon"},
+            {"text": "x", "at": 1_700_000_000},
         ):
             with pytest.raises(InvalidInput) as told:
                 await memory.remember(bad)
@@ -190,6 +195,69 @@ async def test_lines_are_remembered_and_bad_ones_told(store: Store) -> None:
             with pytest.raises(InvalidInput, match="give an object with any of"):
                 await memory.recall(odd, limit=3)  # type: ignore[arg-type]
         assert await memory.count() == 8
+
+
+@law
+async def test_feedback_on_what_was_not_recalled_names_what_is_left(store: Store) -> None:
+    async with colleague(store, *FEW) as memory:
+        found = await memory.recall("Acme", limit=3)
+        assert await memory.forget(ids(found)[1])
+        with pytest.raises(NotFound, match=r"gave back no memory 'm2': name some of its ids, or m1, m3$"):
+            await memory.feedback(found.retrieval_id, "m2")
+        assert await memory.forget([ids(found)[0], ids(found)[2]])
+        with pytest.raises(NotFound, match=r"gave back no memory 'm1': there is none left$"):
+            await memory.feedback(found.retrieval_id, "m1")
+
+
+@law
+async def test_a_time_without_a_zone_is_of_the_users_zone(store: Store) -> None:
+    async with colleague(store, *FEW, timezone="America/New_York") as memory:
+        noon = datetime(2024, 2, 1, 12)
+        given: list[tuple[Any, str]] = [
+            ("2024", "2024-01-01T05:00"),
+            ("2024-02", "2024-02-01T05:00"),
+            ("2024-02-01", "2024-02-01T05:00"),
+            ("2024-02-01T12:00", "2024-02-01T17:00"),
+            (noon, "2024-02-01T17:00"),
+            ("2024-02-01T12:00Z", "2024-02-01T12:00"),
+            (noon.replace(tzinfo=UTC), "2024-02-01T12:00"),
+        ]
+        for number, (at, _) in enumerate(given):
+            await memory.remember(f"The lease, part {number}.", id=f"by-name-{number}", at=at)
+            await memory.remember_all([{"text": f"The rent, part {number}.", "id": f"in-list-{number}", "at": at}])
+        made = NewMemory(text="The deposit.", id="made", at="2024-02-01")
+        await memory.remember(made)
+        await memory.remember(made, id="made-with-more", title="Money")
+        kept = {each.item.id: each.item.created_at.isoformat() for each in await store.get("ann", await scanned(store, scope="ann"))}
+        for number, (_, then) in enumerate(given):
+            assert kept[f"by-name-{number}"] == kept[f"in-list-{number}"] == f"{then}:00+00:00"
+        assert kept["made"] == kept["made-with-more"] == "2024-02-01T00:00:00+00:00"
+
+        async def are_recalled(at: Any, **fields: Any) -> bool:
+            return "by-name-2" in ids(await memory.recall("The lease?", at=at, limit=100, **fields))
+
+        assert await are_recalled("2024-02-01")
+        assert await are_recalled("2024-02-01T00:00")
+        assert not await are_recalled("2024-01-31")
+        assert not await are_recalled("2024-02-01T04:59Z")
+        assert not await are_recalled("2024-02-01T04:59", timezone="UTC")
+        assert await are_recalled("2024-02-01T14:00", timezone="Asia/Tokyo")
+        assert not await are_recalled(datetime(2024, 2, 1, 13, 59), timezone="Asia/Tokyo")
+
+
+def test_a_day_ends_where_its_calendar_says() -> None:
+    def ends(at: str, zone: str) -> str:
+        found = Recall(query="x", at=at, timezone=zone).at
+        assert found is not None
+        return found.isoformat()
+
+    assert ends("2024-02-01", "America/New_York") == "2024-02-02T04:59:59.999999+00:00"
+    assert ends("2024-02", "Europe/Berlin") == "2024-02-29T22:59:59.999999+00:00"
+    assert ends("2018-02-17", "America/Sao_Paulo") == "2018-02-18T02:59:59.999999+00:00", "its last hour comes twice"
+    assert ends("2018-11-03", "America/Sao_Paulo") == "2018-11-04T02:59:59.999999+00:00", "the next one has no midnight"
+    assert Recall(query="x", at="2024-02-01").at == datetime(2024, 2, 1, 23, 59, 59, 999_999, tzinfo=UTC)
+    with pytest.raises(InvalidInput, match=r"at is 9999-12-31.*which no calendar has in UTC"):
+        Recall(query="x", at="9999", timezone="America/New_York")
 
 
 class Waiting:

@@ -236,6 +236,27 @@ def test_a_search_that_has_no_answer_is_not_logged(tmp_path: Path) -> None:
     asyncio.run(run())
 
 
+def test_who_goes_away_takes_nobody_along_who_waits_for_the_log() -> None:
+    class Slow(ReferenceStore):
+        async def log(self, scope: str, retrieval: Retrieval, *, max_entries: int) -> bool:
+            await asyncio.sleep(0.05)
+            return await super().log(scope, retrieval, max_entries=max_entries)
+
+    async def run() -> None:
+        async with opened(store=Slow()) as library:
+            await fill(library)
+            recorder = recording.Recorder(library.store, max_entries=9)
+            recorder.record(library.scope, SEARCH)
+            going, staying = (asyncio.create_task(recorder.close()) for _ in range(2))
+            await asyncio.sleep(0.01)
+            going.cancel()
+            await staying
+            assert going.cancelled()
+            assert [each.id for each in await logged(library)] == ["s"]
+
+    asyncio.run(run())
+
+
 def test_a_search_of_another_scope_is_logged_there(tmp_path: Path) -> None:
     async def run() -> None:
         async with opened(tmp_path / "store") as library:

@@ -263,40 +263,21 @@ def test_what_is_said_again_holds_up_to_then_however_late_an_older_fact_comes() 
     on_stores(work)
 
 
-def test_a_fact_that_stood_beside_another_takes_its_place_when_it_is_said_alone() -> None:
-    async def work(store: Store) -> None:
-        tea, jazz = await kept(
-            store, fact("Ann", "likes", "tea", at=day(1), also=True), fact("Ann", "likes", "jazz", at=day(2), also=True)
-        )
-        (alone,) = await kept(store, fact("Ann", "likes", "tea", at=day(3)))
-        assert (alone.outcome, set(alone.supersedes)) == ("added", {tea.id, jazz.id})
-        (late,) = await kept(store, fact("Ann", "likes", "rain", at=day(2), also=True))
-        assert (late.outcome, late.superseded_by) == ("kept as history", alone.id)
-
-    on_stores(work)
-
-
 @pytest.mark.parametrize("seed", range(4))
-def test_the_same_facts_hold_in_whatever_order_they_are_said(seed: int) -> None:
-    """Those hold that nothing else was said in place of since they were last said."""
+def test_the_same_fact_holds_in_whatever_order_they_are_said(seed: int) -> None:
     chance = Random(seed)
+
+    async def holding(order: Sequence[NewMemory]) -> list[str]:
+        store = ReferenceStore()
+        for each in order:
+            await kept(store, each)
+        return [item.metadata["object"] for item in (await items(store)).values() if item.status == "approved"]
+
     for _ in range(6):
-        times = chance.sample(range(1, 28), 4)
-        said = [fact("Ann", "likes", chance.choice("abc"), at=day(at), also=chance.random() < 0.3) for at in times]
-        last = {each.object: max(one.at for one in said if one.object == each.object) for each in said}
-        holds = {
-            value for value, at in last.items() if not any(one.at > at and one.object != value and not one.also for one in said)
-        }
+        said = [fact("Ann", "likes", chance.choice("abc"), at=day(at)) for at in chance.sample(range(1, 28), 4)]
+        last = max(said, key=lambda each: each.at or NOW)
         for order in permutations(said):
-
-            async def work(order: Sequence[NewMemory] = order) -> None:
-                store = ReferenceStore()
-                for each in order:
-                    await kept(store, each)
-                current = [item.metadata["object"] for item in (await items(store)).values() if item.status == "approved"]
-                assert sorted(current) == sorted(holds), [(each.object, each.at, each.also) for each in order]
-
-            asyncio.run(work())
+            assert asyncio.run(holding(order)) == [last.object], [(each.object, each.at) for each in order]
 
 
 def test_two_that_write_at_once_leave_one_fact_that_holds() -> None:
@@ -384,7 +365,7 @@ def test_a_time_that_is_beyond_the_calendar_and_metadata_without_end_are_told() 
 
 def test_facts_are_placed_by_their_time() -> None:
     def of(item_id: str, at: int, *, value: str = "", beside: bool = False, current: bool = True) -> Fact:
-        return Fact(item_id, value or item_id, day(at), day(at), None if beside else day(at), current)
+        return Fact(item_id, value or item_id, day(at), day(at), beside, current)
 
     beside = of("b", 5, beside=True)
     assert placed(of("n", 3), [of("a", 1), beside]).supersedes == ("a",)
@@ -561,7 +542,7 @@ def test_forgetting_all_leaves_what_is_no_memory() -> None:
         await _some(store)
         await store.set_note(SCOPE, "weights", {"a": 1})
         await store.write(SCOPE, Batch([Entry(document)], edges=[Edge("doc", "REFERENCES", "doc2")]))
-        for name in ("memory", "documents"):
+        for name in ("recall", "documents"):
             await store.log(SCOPE, Retrieval(id=name, at=NOW, query="quokka", profile=name, took_ms=1.0), max_entries=9)
         with pytest.raises(InvalidInput, match="no memory"):
             await forget(store, SCOPE, ["doc"])
@@ -571,6 +552,54 @@ def test_forgetting_all_leaves_what_is_no_memory() -> None:
         assert [each async for each in store.entities(SCOPE)] == []
 
     on_stores(work)
+
+
+class Meanwhile(ReferenceStore):
+    """A store in which something happens once, after the state of a scope was read."""
+
+    happens: Callable[[], Awaitable[object]] | None = None
+
+    async def change(self, scope: str) -> str:
+        state = await super().change(scope)
+        happens, self.happens = self.happens, None
+        if happens:
+            await happens()
+        return state
+
+
+def test_who_is_forgotten_while_somebody_names_them_is_known_again() -> None:
+    async def work() -> None:
+        store = Meanwhile()
+        (called,) = await kept(store, NewMemory(text="Acme called.", entities=["Acme"]))
+        store.happens = lambda: forget(store, SCOPE, [called.id])
+        (wants,) = await kept(store, NewMemory(text="Acme wants to pay later.", entities=["Acme"]))
+        assert wants.entities == [each.id async for each in store.entities(SCOPE)] == ["entity:acme"]
+
+    asyncio.run(work())
+
+
+def test_who_becomes_known_while_somebody_names_them_is_one() -> None:
+    async def work() -> None:
+        store = Meanwhile()
+        globex = Entity("customer:globex", "customer", "Globex", ("GX",))
+        store.happens = lambda: store.write(SCOPE, Batch(entities=[globex]))
+        (called,) = await kept(store, NewMemory(text="Globex called.", entities=["Globex"]))
+        assert called.entities == ["customer:globex"]
+        assert [each async for each in store.entities(SCOPE)] == [globex]
+
+    asyncio.run(work())
+
+
+def test_what_is_written_while_all_is_forgotten_stays() -> None:
+    async def work() -> None:
+        store = Meanwhile()
+        await kept(store, "Acme called.")
+        document = Item(scope=SCOPE, id="doc", text="A document.", created_at=NOW, updated_at=NOW)
+        store.happens = lambda: store.write(SCOPE, Batch([Entry(document)]))
+        assert await forget_all(store, SCOPE) == 1
+        assert list(await items(store)) == ["doc"]
+
+    asyncio.run(work())
 
 
 def test_no_word_of_what_is_forgotten_is_left_in_any_file(tmp_path: Path) -> None:
@@ -588,6 +617,7 @@ def test_no_word_of_what_is_forgotten_is_left_in_any_file(tmp_path: Path) -> Non
         assert {word for _, word in left()} == set(words)
         await forget(store, SCOPE, [each.id for each in done[:3]])
         assert await store.search_text(SCOPE, Term("quokka"), k=5) == ()
+        assert left() == []
         await store.close()
         assert left() == []
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Mapping, Sequence
+from functools import partial
 from typing import Any, Final, TypeVar
 from uuid import uuid4
 
@@ -13,11 +14,12 @@ from .evidence.cutting import Cutter
 from .ingest import Problem, Report
 from .ingest.decode import mended
 from .ingest.entities import Entities, Named
+from .ingest.following import following
 from .ingest.remember_drafts import MAX_NAME
 from .ingest.remembering import Refuse, forget, forget_all, read_memories, remember
 from .learn import weights as learnt
 from .learn.events import USED, recall_of, retrieval_of
-from .memories import MEMORY_TYPES, AugmentedContext, Feedback, NewMemory, Recall, Remembered, TuningReport
+from .memories import MEMORY_TYPES, ZONE, AugmentedContext, Feedback, NewMemory, Recall, Remembered, TuningReport
 from .metrics import Metrics
 from .model import Batch, Entity, Retrieval
 from .naming import short_name
@@ -32,6 +34,8 @@ S = TypeVar("S", bound=Section)
 
 BY_LABEL: Final = "m"
 """A prompt calls its memories m1, m2, and so on."""
+MARKS: Final = 15
+"""How many of these an error names."""
 
 
 class Memory:
@@ -55,12 +59,12 @@ class Memory:
 
     async def remember(self, memory: NewMemory | Mapping[str, Any] | str | None = None, /, **fields: Any) -> Remembered:
         """Keep a memory. One that says what another says reinforces it; a fact takes the place of the one it contradicts."""
-        new = _read(NewMemory, "text", memory, fields)
+        new = _read(NewMemory, "text", memory, fields, self._options.timezone)
         return (await self.remember_all([new]))[0]
 
     async def remember_all(self, memories: Iterable[NewMemory | Mapping[str, Any]], *, report: Report | None = None) -> list[Remembered]:
         """Keep memories, one after the other; what became of each, in their order."""
-        new = (each if isinstance(each, NewMemory) else NewMemory.model_validate(each) for each in memories)
+        new = (NewMemory.model_validate(each, context={ZONE: self._options.timezone}) for each in memories)
         return [each async for each in self._remembered(new, report)]
 
     async def import_memories(
@@ -71,7 +75,7 @@ class Memory:
         places: list[tuple[int, str]] = []
 
         def good() -> Iterable[NewMemory]:
-            for number, each in enumerate(read_memories(lines, name=name)):
+            for number, each in enumerate(read_memories(lines, name=name, zone=self._options.timezone)):
                 if isinstance(each, Problem):
                     problems[number] = each
                 else:
@@ -120,7 +124,7 @@ class Memory:
         **fields: Any,
     ) -> AugmentedContext:
         """What an experienced colleague would recall, each memory with its reasons, and a prompt that fits a number of tokens."""
-        asked = _read(Recall, "query", query, fields)
+        asked = _read(Recall, "query", query, fields, self._options.timezone)
         ctx = RequestContext.within(self._scope, uuid4().hex, self._clock, deadline_s, cancellation)
         begin = ctx.now()
         context = await guarded(ctx, self._recalled(asked, ctx.request_id))
@@ -203,15 +207,19 @@ class Memory:
     async def know(self, name: str, *, type: str = "", id: str = "", aliases: Sequence[str] | str = ()) -> Entity:  # noqa: A002
         """Keep an entity, or more names of one that is known. A new one is also called by its name without a legal form."""
         given = _named(name, type, id, aliases)
+        return await following(self._store, self._scope, partial(self._known, given))
+
+    async def _known(self, given: Named, state: str) -> Entity:
+        """The entity, written if the scope is still in this state."""
         entities, bare = Entities(self._store, self._scope, _also_called), Named(given.name)
         await entities.learn([given, bare])
         if given.type and not given.id and entities.called_so(given.name) == [bare.default_id] and entities.is_bare(bare.default_id):
             given = given._replace(id=bare.default_id)  # It was known by its name alone, and now it is known what it is.
         entity_id = entities.id_of(given)
         if entity_id is None:
-            raise InvalidInput(f"{name!r} is no name: it has neither letters nor digits")
+            raise InvalidInput(f"{given.name!r} is no name: it has neither letters nor digits")
         if new := entities.taken():
-            await self._store.write(self._scope, Batch(entities=new))
+            await self._store.write(self._scope, Batch(entities=new, follows=state))
         return (await self._store.entities_of(self._scope, [entity_id]))[0]
 
 
@@ -221,7 +229,9 @@ def _named(name: str, type_: str, id_: str, aliases: Sequence[str] | str) -> Nam
     others = tuple(mended(each.strip()) for each in _texts(aliases, "aliases") if each.strip())
     for each in (*texts.values(), *others):
         if len(each) > MAX_NAME:
-            raise InvalidInput(f"{each!r:.60} has {len(each)} characters, and {MAX_NAME} is the most: give a name alone")
+            raise InvalidInput(f"{shown(each)} has {len(each)} characters, and {MAX_NAME} is the most: give a name alone")
+    if texts["id"] and (len(texts["id"].split()) > 1 or "" in texts["id"].split(":", 1)):
+        raise InvalidInput(f"id is {shown(texts['id'])}: give TYPE:NAME without spaces, such as 'customer:a1b2'")
     return Named(**texts, aliases=others)
 
 
@@ -241,15 +251,15 @@ def _texts(given: object, what: str) -> list[str]:
     return texts
 
 
-def _read(shape: type[S], first: str, given: Any, fields: Mapping[str, Any]) -> S:
-    """What was given as a text, as fields, or as the thing itself; fields by name count more."""
+def _read(shape: type[S], first: str, given: Any, fields: Mapping[str, Any], zone: str) -> S:
+    """What was given as a text, as fields, or as the thing itself; fields by name count more. Times without a zone are of this one."""
     if isinstance(given, str):
         given = {first: given}
     if not fields:
-        return shape.model_validate({} if given is None else given)
+        return shape.model_validate({} if given is None else given, context={ZONE: zone})
     if given is not None and not isinstance(given, Mapping | shape):
         given = shape.model_validate(given)
-    return shape.model_validate({**dict(given or {}), **fields})
+    return shape.model_validate({**dict(given or {}), **fields}, context={ZONE: zone})
 
 
 def _meant(logged: Retrieval, given: str) -> str:
@@ -260,4 +270,6 @@ def _meant(logged: Retrieval, given: str) -> str:
         return given
     if given.strip("[]") in by_label:
         return by_label[given.strip("[]")]
-    raise NotFound(f"the recall {logged.id!r} gave back no memory {given!r}: name some of its ids, or m1 to m{len(logged.found)}")
+    marks = ", ".join(list(by_label)[:MARKS]) + (", ..." if len(by_label) > MARKS else "")
+    left = f"name some of its ids, or {marks}" if marks else "there is none left"
+    raise NotFound(f"the recall {logged.id!r} gave back no memory {given!r}: {left}")

@@ -193,8 +193,9 @@ class Store(Protocol):
         """Some items that have no passages in this space yet, in order of id."""
         ...
 
-    async def drop(self, scope: str) -> int:
-        """Remove a scope and everything in it; how many items went."""
+    async def drop(self, scope: str, *, follows: str | None = None) -> int:
+        """Remove a scope and everything in it; how many items went. `StoreChanged` where this follows from a state that the scope is
+        not in any more, and nothing is removed."""
         ...
 
     async def scopes(self) -> list[str]: ...
@@ -261,7 +262,7 @@ class Store(Protocol):
         ...
 
     async def log(self, scope: str, retrieval: Retrieval, *, max_entries: int) -> bool:
-        """Keep a search in the scope's log; beyond so many entries the oldest go. One whose id is there changes nothing.
+        """Keep a search in the scope's log; beyond so many of its profile the oldest of these go. One whose id is there changes nothing.
         An item that is deleted is gone from every entry; left out is what is gone already, and a search of a scope that holds
         nothing. Nobody waits for this: nothing is kept where the store may not be written, is full, or is being written just now;
         False in this last case, to be tried again."""

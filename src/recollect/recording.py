@@ -64,9 +64,9 @@ class Recorder:
                 raise
 
     async def close(self) -> None:
-        """Write what waits."""
+        """Write what waits. Whoever goes away meanwhile takes nobody along who waits for the same."""
         if self._waiting or (self._writing and not self._writing.done()):
-            await self._go_on()
+            await asyncio.shield(self._go_on())
 
 
 def retrieval(ctx: RequestContext, plan: Plan, bundle: RetrievalBundle, *, at: datetime) -> Retrieval:

@@ -19,7 +19,7 @@ from ..ports import Store
 from .decode import mended
 from .entities import AN_ID, AlsoCalled, Entities, Named
 from .records import Bad, parsed
-from .remember_facts import ALSO, SAID, Slot
+from .remember_facts import CONFIRMED, Slot
 from .remember_words import fact_text, key_of, predicate_key, said
 
 SOURCE: Final = "memory"
@@ -65,17 +65,17 @@ class Drafts:
     ) -> None:
         self._store, self._scope, self._now, self._options, self._mentions = store, scope, now, options, mentions
         self._also_called: AlsoCalled = also_called or (lambda _: ())
-        self._entities = Entities(store, scope, also_called)
 
     def clean(self, memory: NewMemory) -> NewMemory:
         """The memory as a store can keep it."""
         return _clean(memory, self._now)
 
     async def made(self, group: Sequence[NewMemory]) -> tuple[list[Draft], list[Entity]]:
-        """The drafts of a group that is clean, and the entities that are new with it."""
+        """The drafts of a group that is clean, as the scope is now, and the entities that are new with it."""
         given = list(dict.fromkeys(name for memory in group for name in _names(memory)))
         short = [each for name in given for each in self._also_called(name)]
-        await self._entities.learn([*map(Named.of, given), *(Named(name, "", name) for name in given), *map(Named, short)])
+        entities = Entities(self._store, self._scope, self._also_called)
+        await entities.learn([*map(Named.of, given), *(Named(name, "", name) for name in given), *map(Named, short)])
         known = await self._known_as([*given, *(object_ for memory in group if AN_ID.fullmatch(object_ := memory.object or ""))])
         texts = [_text(memory, known) for memory in group]
         keys = await in_thread(lambda: list(map(_key, group, texts)))
@@ -83,8 +83,8 @@ class Drafts:
         new: dict[str, Entity] = {}
         drafts: list[Draft] = []
         for memory, text, key, mentioned in zip(group, texts, keys, found, strict=True):
-            drafts.append(self._draft(memory, text, key, mentioned, known, new))
-            new |= {each.id: each for each in self._entities.taken()}
+            drafts.append(self._draft(memory, text, key, mentioned, known, entities, new))
+            new |= {each.id: each for each in entities.taken()}
         return drafts, list(new.values())
 
     async def _known_as(self, given: Sequence[str]) -> dict[str, str]:
@@ -100,11 +100,18 @@ class Drafts:
         return await asyncio.gather(*map(of, memories, texts))
 
     def _draft(
-        self, memory: NewMemory, text: str, key: str, mentioned: list[str], known: Mapping[str, str], new: Mapping[str, Entity]
+        self,
+        memory: NewMemory,
+        text: str,
+        key: str,
+        mentioned: list[str],
+        known: Mapping[str, str],
+        entities: Entities,
+        new: Mapping[str, Entity],
     ) -> Draft:
-        ids = {name: entity for name in _names(memory) if (entity := self._entities.called(name))}
+        ids = {name: entity for name in _names(memory) if (entity := entities.called(name))}
         if not memory.entities:  # What was new in this group is in no store yet.
-            mentioned = [*mentioned, *(each.id for each in new.values() if self._is_named(text[:READ_CHARS], each))]
+            mentioned = [*mentioned, *(each.id for each in new.values() if _is_named(text[:READ_CHARS], each, entities))]
         if memory.object and memory.object in known:
             mentioned = [*mentioned, memory.object]
         subject = ids.get(memory.subject or "", memory.subject or "")
@@ -116,7 +123,7 @@ class Drafts:
             kind=memory.type,
             source=SOURCE,
             title=memory.title or None,
-            metadata={**{name: value for name, value in memory.metadata.items() if not (slot and name in SAID)}, **_own(memory, slot)},
+            metadata={**{name: value for name, value in memory.metadata.items() if not slot or name != CONFIRMED}, **_own(memory, slot)},
             status="approved",
             created_at=(memory.at or self._now).astimezone(UTC),
             updated_at=self._now,
@@ -135,11 +142,12 @@ class Drafts:
             slot=slot,
         )
 
-    def _is_named(self, text: str, entity: Entity) -> bool:
-        """Whether a text has the name of an entity, or another one that nobody else has."""
-        return _names_whole(text, entity.name) or any(
-            _names_whole(text, each) and self._entities.called_so(each) == [entity.id] for each in entity.aliases
-        )
+
+def _is_named(text: str, entity: Entity, entities: Entities) -> bool:
+    """Whether a text has the name of an entity, or another one that nobody else has."""
+    return _names_whole(text, entity.name) or any(
+        _names_whole(text, each) and entities.called_so(each) == [entity.id] for each in entity.aliases
+    )
 
 
 def _key(memory: NewMemory, text: str) -> str:
@@ -174,7 +182,7 @@ def _own(memory: NewMemory, slot: Slot | None) -> dict[str, Any]:
     """The fields that its type has."""
     if slot:
         own = {"subject": slot.subject, "predicate": slot.predicate, "object": memory.object, "confidence": memory.confidence}
-        return {name: value for name, value in own.items() if value is not None} | ({ALSO: True} if memory.also else {})
+        return {name: value for name, value in own.items() if value is not None} | ({"also": True} if memory.also else {})
     own = {"trigger": memory.trigger, "action": memory.action, "covers": memory.covers}
     return {name: value for name, value in own.items() if value is not None}
 

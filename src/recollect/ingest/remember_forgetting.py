@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from functools import partial
 from typing import Final
 
 from ..errors import InvalidInput
@@ -12,8 +13,9 @@ from ..model import Entity
 from ..ports import Store
 from .deleting import delete
 from .entities import Named, forget_unlinked, forget_unused
+from .following import following
 
-PROFILE: Final = "memory"
+PROFILE: Final = "recall"
 """Under which recalls are logged."""
 MEMORIES: Final = OneOf(Field("kind", of_item=True), MEMORY_TYPES)
 AT_ONCE: Final = 1_000
@@ -35,8 +37,9 @@ async def forget(store: Store, scope: str, ids: Sequence[str]) -> list[str]:
 async def forget_all(store: Store, scope: str) -> int:
     """Forget every memory of the scope, the log of what was recalled, all that was noted of it, and entities that nothing names any
     more; how many memories there were. A scope of nothing but memories goes whole, with all of its entities."""
-    if await anext(store.scan(scope, Not(MEMORIES)), None) is None:
-        return await store.drop(scope)
+    dropped = await following(store, scope, partial(_drop, store, scope))
+    if dropped is not None:
+        return dropped
     count = 0
     ids = [stored.item.id async for stored in store.scan(scope, MEMORIES)]
     for begin in range(0, len(ids), AT_ONCE):
@@ -45,6 +48,12 @@ async def forget_all(store: Store, scope: str) -> int:
     for name in await store.notes(scope):
         await store.set_note(scope, name, None)
     return count
+
+
+async def _drop(store: Store, scope: str, state: str) -> int | None:
+    """Remove a scope of nothing but memories, and how many these were; None where there is something else."""
+    others = store.scan(scope, Not(MEMORIES))
+    return await store.drop(scope, follows=state) if await anext(others, None) is None else None
 
 
 async def forget_unnamed(store: Store, scope: str, ids: Iterable[str]) -> None:

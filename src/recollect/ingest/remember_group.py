@@ -17,14 +17,14 @@ from ..errors import InvalidInput
 from ..memories import Remembered
 from ..model import HISTORY, MENTIONS, SUPERSEDES, Edge, Item, Stored, digest
 from .remember_drafts import Draft
-from .remember_facts import SAID, Fact, Slot, placed
+from .remember_facts import CONFIRMED, Fact, Slot, placed
 from .remember_words import key_of
 
 AGAIN: Final = timedelta(days=1)
 """An episode this much later or earlier is another one."""
 MOST_VALUES: Final = 50
 """Values of a field that several tellings of a memory gave."""
-OWN: Final = frozenset(("subject", "predicate", "object", "confidence", *SAID, "trigger", "action", "covers"))
+OWN: Final = frozenset(("subject", "predicate", "object", "confidence", "also", CONFIRMED, "trigger", "action", "covers"))
 """Fields that a memory has by its type."""
 
 
@@ -87,10 +87,7 @@ class Group:
         fact = Fact.of(draft.item)
         found = placed(fact, [each for each in others if not before or each.id != before.item.id or each.value == fact.value])
         if found.repeats:
-            for each in found.supersedes:
-                self._supersede(each, found.repeats)
-            done = self._reinforced(self.held[found.repeats], draft, superseded_by=found.superseded_by)
-            return done.model_copy(update={"supersedes": list(found.supersedes)})
+            return self._reinforced(self.held[found.repeats], draft, superseded_by=found.superseded_by)
         if before and (before.item.status in HISTORY or found.superseded_by):
             raise InvalidInput(f"the fact {before.item.id!r:.80} says something else and is history: give another id, or forget it first")
         if before and (left := slot_of(before.item)):
@@ -146,9 +143,8 @@ class Group:
     def _reinforced(self, held: Held, draft: Draft, *, superseded_by: str | None = None) -> Remembered:
         old, new = held.item, draft.item
         metadata = _joined(old.metadata, new.metadata)
-        if draft.slot:
-            said = metadata | Fact.of(old).said_again(Fact.of(new))
-            metadata = {name: value for name, value in said.items() if value is not None or name not in OWN}
+        if draft.slot and new.created_at > Fact.of(old).last:
+            metadata[CONFIRMED] = new.created_at.isoformat()
         held.change(
             importance=max(old.importance, new.importance) if draft.gives_importance else old.importance,
             entities=tuple(dict.fromkeys((*old.entities, *new.entities))),

@@ -64,13 +64,11 @@ async def remember(
     which fact takes whose place. Whoever else writes at the same time, it is as if one had written after the other."""
     drafts = Drafts(store, scope, now=now, options=options, mentions=mentions, also_called=also_called)
     progress = Progress()
-    writer = _Writer(store, scope, cutter, now, progress)
+    writer = _Writer(store, scope, drafts, cutter, now, progress)
     coming = enumerate(memories)
     while some := await in_thread(_next, coming):
         clean, unclean = _done(drafts.clean, some, is_strict=refuse is None)
-        made, entities = await drafts.made([memory for _, memory in clean])
-        ready = [(place, draft) for (place, _), draft in zip(clean, made, strict=True)]
-        done, refused = await writer.write(ready, entities, is_strict=refuse is None)
+        done, refused = await writer.write(clean, is_strict=refuse is None)
         for place, error in (*unclean, *refused):
             if refuse:
                 refuse(place, error)
@@ -108,30 +106,29 @@ def _next(coming: Iterator[tuple[int, NewMemory]]) -> list[tuple[int, NewMemory]
 
 
 class _Writer:
-    """Writes groups to a scope. Where somebody else writes in between, a group is compared anew with what is known then."""
+    """Writes groups to a scope. Where somebody else writes in between, a group is made and compared anew with what is known then."""
 
-    def __init__(self, store: Store, scope: str, cutter: Cutter | None, now: datetime, progress: Progress) -> None:
-        self._store, self._scope, self._cutter, self._now, self._progress = store, scope, cutter, now, progress
+    def __init__(self, store: Store, scope: str, drafts: Drafts, cutter: Cutter | None, now: datetime, progress: Progress) -> None:
+        self._store, self._scope, self._drafts, self._cutter, self._now, self._progress = store, scope, drafts, cutter, now, progress
         self._embedded: dict[str, Passages] = {}
         """What was made for the group, by content."""
 
-    async def write(
-        self, drafts: Sequence[tuple[int, Draft]], entities: Sequence[Entity], *, is_strict: bool
-    ) -> tuple[list[tuple[int, Remembered]], Refused]:
+    async def write(self, memories: Sequence[tuple[int, NewMemory]], *, is_strict: bool) -> tuple[list[tuple[int, Remembered]], Refused]:
         """Write a group, with those of the new entities that its memories are about; what became of each, and what was wrong."""
         self._embedded = {}
-        group, done, refused = await following(self._store, self._scope, partial(self._taken, drafts, entities, is_strict))
+        group, done, refused = await following(self._store, self._scope, partial(self._taken, memories, is_strict))
         await forget_unnamed(self._store, self._scope, group.unsaid)
         if group.used:
             await self._store.use(self._scope, group.used, at=self._now)
         return done, refused
 
     async def _taken(
-        self, drafts: Sequence[tuple[int, Draft]], entities: Sequence[Entity], is_strict: bool, state: str
+        self, memories: Sequence[tuple[int, NewMemory]], is_strict: bool, state: str
     ) -> tuple[Group, list[tuple[int, Remembered]], Refused]:
         """The group, written if the scope is still in this state."""
-        group = Group(self._now, await self._known([draft for _, draft in drafts]))
-        done, refused = _done(group.take, drafts, is_strict=is_strict)
+        drafts, entities = await self._drafts.made([memory for _, memory in memories])
+        group = Group(self._now, await self._known(drafts))
+        done, refused = _done(group.take, zip((place for place, _ in memories), drafts, strict=True), is_strict=is_strict)
         group.count()
         about = {entity for _, each in done for entity in each.entities}
         new = [each for each in entities if each.id in about]

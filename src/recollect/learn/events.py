@@ -15,7 +15,7 @@ from ..memories import SIGNALS, AugmentedContext, RecalledMemory
 from ..model import Part, Retrieval, Returned
 from ..ports import Store
 
-PROFILE: Final = "memory"
+PROFILE: Final = "recall"
 """By which the log tells recalls from other searches."""
 USED: Final = "used"
 
@@ -29,7 +29,7 @@ def retrieval_of(context: AugmentedContext, *, at: datetime, took_ms: float) -> 
         "weights": context.weights,
         "candidates": context.candidates,
         "tokens": context.token_count,
-        "entities": [each.canonical_id for each in query.entities],
+        "entities": len(query.entities),
         "time_range": query.time_range.model_dump(mode="json") if query.time_range else None,
     }
     found = tuple(Returned(rank, each.id, each.score, _parts(each)) for rank, each in enumerate(context.memories, 1))

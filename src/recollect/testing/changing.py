@@ -142,6 +142,20 @@ async def test_what_follows_from_another_state_is_not_written(open_store: OpenSt
 
 
 @law
+async def test_a_scope_that_has_changed_meanwhile_is_not_dropped(open_store: OpenStore) -> None:
+    async with opened(open_store) as store, opened(open_store) as other:
+        await write(store, plain("a", "text"))
+        read = await store.change(SCOPE)
+        await write(other, plain("b", "text"))
+        with pytest.raises(StoreChanged, match=repr(SCOPE)):
+            await store.drop(SCOPE, follows=read)
+        assert [each.item.id async for each in store.scan(SCOPE)] == ["a", "b"]
+        assert len(await store.search_text(SCOPE, Term("text"), k=9)) == 2
+        assert await store.drop(SCOPE, follows=await store.change(SCOPE)) == 2
+        assert [each async for each in other.scan(SCOPE)] == []
+
+
+@law
 async def test_of_those_who_follow_from_one_state_one_writes(open_store: OpenStore) -> None:
     async with opened(open_store) as one, opened(open_store) as other:
         await write(one, plain("a", "text"))

@@ -92,6 +92,9 @@ async def test_beyond_the_limit_the_oldest_of_the_scope_go(store: Store) -> None
     assert await _names(store) == ["s5", "s4b", "s4", "s3b"]
     await _log(store, _search("s6", "a", at=WHEN + 6 * STEP), max_entries=1)
     assert await _names(store) == ["s6"]
+    await _log(store, _search("s6c", "a", at=WHEN, profile="code"), max_entries=1)
+    assert [each.id for each in await _logged(store)] == ["s6", "s6c"], "searches of another profile are counted apart"
+    assert await store.clear_log(SCOPE, profile="code") == 1
     await _log(store, _search("s7", "a", at=WHEN + 7 * STEP), max_entries=0)
     assert await _names(store) == []
     assert await _names(store, OTHER) == ["theirs"]

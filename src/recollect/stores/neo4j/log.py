@@ -20,7 +20,7 @@ _KEEP: Final = "CREATE (s:Search) SET s = $search"
 _FOUND: Final = """
   UNWIND $rows AS row MATCH (s:Search {key: $key}) MATCH (i:Item {key: row.item}) CREATE (s)-[f:FOUND]->(i) SET f = row.found
 """
-_SHRINK: Final = "MATCH (s:Search {scope: $scope}) WITH s ORDER BY s.at DESC, s.key DESC SKIP $most DETACH DELETE s"
+_SHRINK: Final = "MATCH (s:Search {scope: $scope, profile: $profile}) WITH s ORDER BY s.at DESC, s.key DESC SKIP $most DETACH DELETE s"
 _CLEAR: Final = "MATCH (s:Search {scope: $scope}) WHERE $profile IS NULL OR s.profile = $profile DETACH DELETE s RETURN count(s)"
 _AFTER: Final = "AND (s.at < $at OR (s.at = $at AND s.key < $key))"
 _SOME: Final = "MATCH (s:Search) WHERE s.scope = $scope AND s.at >= $since {after} WITH s ORDER BY s.at DESC, s.key DESC LIMIT $most"
@@ -59,7 +59,7 @@ async def keep(transaction: Transaction, scope: str, retrieval: Retrieval, max_e
         if keys_of(scope, [each.id])
     ]
     await transaction.each(_FOUND, rows, key=key)
-    await transaction.run(_SHRINK, scope=scope, most=min(max(max_entries, 0), MOST))
+    await transaction.run(_SHRINK, scope=scope, profile=retrieval.profile, most=min(max(max_entries, 0), MOST))
 
 
 async def clear(transaction: Transaction, scope: str, profile: str | None) -> int:

@@ -59,6 +59,7 @@ _INDEXED: Final = {
     "recollect_made_scope": "(n:Made) ON (n.scope)",
     "recollect_made_used": "(n:Made) ON (n.used)",
     "recollect_search_at": "(n:Search) ON (n.scope, n.at)",
+    "recollect_search_profile": "(n:Search) ON (n.scope, n.profile, n.at)",
     "recollect_link_said": "()-[n:LINK]-() ON (n.said)",
 }
 _VECTORS: Final = {CHUNKS: "(n:Chunk) ON (n.embedding)", ITEMS: "(n:Passages) ON (n.embedding)"}

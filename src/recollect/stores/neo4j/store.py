@@ -44,7 +44,7 @@ from .nearest import nearest
 from .newest import newest
 from .schema import TEXTS, is_taken, open_schema
 from .status import describe, scopes
-from .write import STATE, Checked, Writer, lock, lock_every, lock_known, state_of
+from .write import STATE, Checked, Writer, check_state, lock, lock_every, lock_known, state_of
 
 R = TypeVar("R")
 
@@ -142,11 +142,12 @@ class Neo4jStore:
     async def use_space(self, space: Space) -> None:
         await spaces.use_space(await self._opened(), space)
 
-    async def drop(self, scope: str) -> int:
+    async def drop(self, scope: str, *, follows: str | None = None) -> int:
         server = await self._within(scope)
 
         async def locked(transaction: Transaction) -> int:
             await server.waiting(lock_every(transaction), server.lock_timeout_s)
+            await check_state(transaction, scope, follows)
             return await spaces.drop(transaction, scope)
 
         gone = await server.change(locked)

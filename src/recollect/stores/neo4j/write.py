@@ -150,6 +150,12 @@ def state_of(rows: Sequence[Sequence[Any]]) -> str:
     return str(rows[0][0] or 0) if rows else "0"
 
 
+async def check_state(transaction: Transaction, scope: str, follows: str | None) -> None:
+    """Whether a scope that is locked is still in the state that a change follows from."""
+    if follows is not None and follows != state_of(await transaction.run(STATE, key=key_of(scope, ""))):
+        raise StoreChanged(scope)
+
+
 async def active_space(transaction: Transaction) -> Space | None:
     """The space that is searched."""
     rows = await transaction.run(_ACTIVE)
@@ -182,8 +188,7 @@ class Writer:
     async def write(self, given: Checked, forget: Sequence[str]) -> Written:
         """The scope is locked."""
         entries, batch = given.entries, given.batch
-        if batch.follows and batch.follows != state_of(await self._transaction.run(STATE, key=key_of(self._scope, ""))):
-            raise StoreChanged(self._scope)
+        await check_state(self._transaction, self._scope, batch.follows)
         await self._enter_space(entries)
         present = await self._present([*entries, *batch.delete])
         unchanged = [item_id for item_id in entries if item_id in present and _is_same(present[item_id], entries[item_id].item, given)]

@@ -180,8 +180,8 @@ class PostgresStore(SqlKeeping):
         db = await self._opened()
         await db.change(None, switch, patient=True)
 
-    async def drop(self, scope: str) -> int:
-        gone = await self._change(scope, lambda connection: self._writer(connection, scope, None).drop())
+    async def drop(self, scope: str, *, follows: str | None = None) -> int:
+        gone = await self._change(scope, lambda connection: self._writer(connection, scope, None).drop(follows))
         self._cache.forget(scope)
         return gone
 

@@ -9,10 +9,16 @@ from typing import Any
 
 import numpy as np
 
-from ...errors import InvalidInput
+from ...errors import InvalidInput, StoreChanged
 from ...filters import metadata_values
 from ...model import Edge, Entry, Item, Passages, Space, Vector
 from ..symbols import symbols
+
+
+def check_state(scope: str, change: int, follows: str | None) -> None:
+    """Whether a scope is still in the state that something follows from."""
+    if follows not in (None, str(change)):
+        raise StoreChanged(scope)
 
 
 def checked(entry: Entry, scope: str, space: Space | None) -> Entry:

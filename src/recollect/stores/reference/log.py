@@ -21,11 +21,13 @@ def newest_first(log: Log, since: datetime | None = None) -> list[Retrieval]:
 
 
 def with_entry(log: Log, new: Retrieval, present: Collection[str], max_entries: int) -> Log:
-    """With an entry, unless it is there, of what it found that is still there; without the oldest, where they are too many."""
+    """With an entry, unless it is there, of what it found that is still there; without the oldest of its profile, if too many."""
     if new.id in log:
         return log
     own = replace(new, found=tuple(each for each in new.found if each.id in present))
-    return {each.id: each for each in newest_first({**log, new.id: own})[:max_entries]}
+    others = {name: each for name, each in log.items() if each.profile != new.profile}
+    alike = {name: each for name, each in log.items() if each.profile == new.profile}
+    return others | {each.id: each for each in newest_first({**alike, new.id: own})[:max_entries]}
 
 
 def without_items(log: Log, gone: Collection[str]) -> Log:

@@ -11,7 +11,7 @@ from dataclasses import replace
 from datetime import datetime
 from typing import Any
 
-from ...errors import InvalidInput, ModelMismatch, StoreChanged
+from ...errors import InvalidInput, ModelMismatch
 from ...filters import Filter, field_named, metadata_values, type_of, values_of
 from ...model import (
     SUPERSEDES,
@@ -42,7 +42,7 @@ from .. import notes
 from . import graph
 from .bm25 import Corpus, parts_of
 from .cache import Kept, found_in, used, with_new, without_stale
-from .checks import checked, checked_edge, checked_passages
+from .checks import check_state, checked, checked_edge, checked_passages
 from .log import newest_first, with_entry, with_uses, without_items
 from .ranking import as_a_whole, best, nearest, unit
 from .state import Scope, State, is_same, used_once
@@ -71,8 +71,7 @@ class ReferenceStore:
 
     async def write(self, scope: str, batch: Batch, *, space: Space | None = None) -> Written:
         before = self._scope(scope)
-        if batch.follows not in (None, str(before.change)):
-            raise StoreChanged(scope)
+        check_state(scope, before.change, batch.follows)
         entries = {entry.item.id: checked(entry, scope, space) for entry in batch.entries}
         edges, known = [checked_edge(edge) for edge in batch.edges], named.checked(batch.entities)
         active = self._state.space or (space if any(entry.passages for entry in entries.values()) else None)
@@ -106,7 +105,8 @@ class ReferenceStore:
             deleted=tuple(gone),
         )
 
-    async def drop(self, scope: str) -> int:
+    async def drop(self, scope: str, *, follows: str | None = None) -> int:
+        check_state(scope, self._scope(scope).change, follows)
         gone = len(self._scope(scope).stored)
         left = {name: kept for name, kept in self._state.scopes.items() if name != scope}
         has_vectors = any(kept.passages for kept in left.values())

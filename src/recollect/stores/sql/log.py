@@ -18,7 +18,7 @@ from .types import Exact, UtcTime
 PAGE = 100
 """Entries read at once."""
 NEWEST_FIRST = (RetrievalRow.at.desc(), RetrievalRow.id.desc())
-"""The index on times read backwards. With ties the other way round all are sorted for each new one: 23 ms at 10,000 entries, not 6."""
+"""An index on times read backwards. With ties the other way round all are sorted for each new one: 23 ms at 10,000 entries, not 6."""
 
 
 def keep(connection: Connection, scope: str, retrieval: Retrieval, max_entries: int) -> None:
@@ -39,7 +39,7 @@ def keep(connection: Connection, scope: str, retrieval: Retrieval, max_entries: 
     connection.execute(insert(RetrievalRow), [row])
     if found := list(_found_rows(connection, scope, retrieval)):
         connection.execute(insert(FoundRow), found)
-    _shrink(connection, scope, max_entries)
+    _shrink(connection, scope, retrieval.profile, max_entries)
 
 
 def _found_rows(connection: Connection, scope: str, retrieval: Retrieval) -> Iterator[dict[str, Any]]:
@@ -60,8 +60,9 @@ def _found_rows(connection: Connection, scope: str, retrieval: Retrieval) -> Ite
             }
 
 
-def _shrink(connection: Connection, scope: str, max_entries: int) -> None:
-    too_many = select(RetrievalRow.id).where(RetrievalRow.scope == scope).order_by(*NEWEST_FIRST).offset(max_entries)
+def _shrink(connection: Connection, scope: str, profile: str, max_entries: int) -> None:
+    own = select(RetrievalRow.id).where(RetrievalRow.scope == scope, RetrievalRow.profile == profile)
+    too_many = own.order_by(*NEWEST_FIRST).offset(max_entries)
     for page in pages(connection.scalars(too_many).all()):
         connection.execute(delete(FoundRow).where(FoundRow.scope == scope, FoundRow.retrieval.in_(page)))
         connection.execute(delete(RetrievalRow).where(RetrievalRow.scope == scope, RetrievalRow.id.in_(page)))

@@ -3,18 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, Final
 
-from sqlalchemy import Connection, delete, select
+from sqlalchemy import Connection, bindparam, delete, select
 
 from .. import notes as every_store
 from .schema import NoteRow
 from .write import upsert
 
+_BY_NAME: Final = select(NoteRow.value).where(NoteRow.scope == bindparam("scope"), NoteRow.name == bindparam("name"))
+
 
 def note(connection: Connection, scope: str, name: str) -> Mapping[str, Any] | None:
     """What was noted under a name."""
-    return connection.scalar(select(NoteRow.value).where(NoteRow.scope == scope, NoteRow.name == name))
+    return connection.scalar(_BY_NAME, {"scope": scope, "name": name})
 
 
 def notes(connection: Connection, scope: str) -> dict[str, Mapping[str, Any]]:

@@ -170,7 +170,7 @@ class RetrievalRow(Table):
     took_ms: Mapped[float] = mapped_column(Float)
     details: Mapped[dict[str, Any]] = mapped_column(JSON)
 
-    __table_args__ = (Index("retrievals_by_time", "scope", "at", "id"),)
+    __table_args__ = (Index("retrievals_by_time", "scope", "at", "id"), Index("retrievals_by_profile", "scope", "profile", "at", "id"))
 
 
 class FoundRow(Table):

@@ -107,8 +107,7 @@ class Writer(ABC):
 
     def write(self, batch: Batch) -> Written:
         entries = self._checked(batch)
-        if batch.follows not in (None, state_of(self._connection, self._scope)):
-            raise StoreChanged(self._scope)
+        self._check_state(batch.follows)
         self._enter_space(entries)
         present = self._present([*entries, *batch.delete])
         revisions = {item_id: rows.revision(entry) for item_id, entry in entries.items()}
@@ -294,8 +293,13 @@ class Writer(ABC):
         self._connection.execute(delete(SpaceRow).where(SpaceRow.id != self._space.id))
         self._connection.execute(update(ScopeRow).values(state=new_state()))
 
-    def drop(self) -> int:
+    def _check_state(self, follows: str | None) -> None:
+        if follows not in (None, state_of(self._connection, self._scope)):
+            raise StoreChanged(self._scope)
+
+    def drop(self, follows: str | None) -> int:
         """Remove the scope."""
+        self._check_state(follows)
         gone = self._connection.scalar(select(func.count()).select_from(ItemRow).where(ItemRow.scope == self._scope)) or 0
         for table in self.OF_A_SCOPE:
             self._connection.execute(delete(table).where(table.scope == self._scope))

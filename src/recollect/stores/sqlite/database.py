@@ -105,8 +105,12 @@ class Database:
         self._writer.dispose()
         self._hasty_writer.dispose()
         if self._changed:
-            with suppress(sqlite3.OperationalError), closing(sqlite3.connect(self.path, timeout=0)) as connection:
-                connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+            self.fold_log()
+
+    def fold_log(self) -> None:
+        """Take SQLite's own log into the file, where what was deleted is overwritten, unless another process is busy with it."""
+        with suppress(sqlite3.OperationalError), closing(sqlite3.connect(self.path, timeout=0)) as connection:
+            connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
 
 
 def _engine(path: Path, *, readonly: bool, autocommit: bool, patient: bool = True) -> Engine:

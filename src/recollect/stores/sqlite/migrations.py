@@ -66,6 +66,7 @@ STEPS: Final[dict[int, tuple[str, ...]]] = {
         "CREATE INDEX items_by_kind ON items (scope, kind, created_at DESC, id)",
         "DROP INDEX items_by_time",
         "CREATE INDEX items_by_time ON items (scope, created_at DESC, id)",
+        "CREATE INDEX retrievals_by_profile ON retrievals (scope, profile, at, id)",
     ),
 }
 """What leads to a version from the one before it."""

@@ -154,6 +154,8 @@ class SqliteStore(SqlKeeping):
                 writer.forget_tombstones(self._applied(scope, active_space(connection)))
                 written = writer.write(batch)
             self._catch_up(scope)
+            if batch.delete or batch.forget:
+                self._db.fold_log()
         self._improve(scope)
         return written
 
@@ -181,12 +183,13 @@ class SqliteStore(SqlKeeping):
 
         await self._run_writing(switch)
 
-    async def drop(self, scope: str) -> int:
+    async def drop(self, scope: str, *, follows: str | None = None) -> int:
         def remove() -> int:
-            # The indexes first: a crash in between leaves a scope whose indexes are built anew, never ones of a scope that is gone.
+            # The indexes before it is committed: a crash in between leaves a scope whose indexes are built anew, never ones of none.
             with self._writing(), self._db.change() as connection:
+                gone = SqliteWriter(connection, scope, None).drop(follows)
                 self._of(scope).remove()
-                gone = SqliteWriter(connection, scope, None).drop()
+            self._db.fold_log()
             self._cache.forget(scope)
             return gone
 

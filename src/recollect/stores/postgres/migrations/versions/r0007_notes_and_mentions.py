@@ -20,6 +20,7 @@ STATEMENTS = (
     "CREATE INDEX items_by_kind ON items (scope, kind, created_at DESC, id)",
     "DROP INDEX items_by_time",
     "CREATE INDEX items_by_time ON items (scope, created_at DESC, id)",
+    "CREATE INDEX retrievals_by_profile ON retrievals (scope, profile, at, id)",
     # What these did is done by the mentions, also for a role that row security holds for.
     "DROP FUNCTION items_about(jsonb)",
     "DROP INDEX items_by_entity",
