@@ -381,6 +381,15 @@ def test_history_is_labelled() -> None:
     assert "] (no longer current) When: a\n  Then: b\n" in prompt(way).text
 
 
+@pytest.mark.parametrize(
+    ("confirmed", "day"),
+    [("2024-02-10T12:00:00+00:00", "2024-02-10"), ("2023-02-10T12:00:00+00:00", "2024-02-01"), ("soon", "2024-02-01"), (3, "2024-02-01")],
+)
+def test_a_fact_is_as_of_when_it_was_last_said(confirmed: Any, day: str) -> None:
+    known = memory("a", "Acme prefers NET30", type="semantic", at=datetime(2024, 2, 1, tzinfo=UTC), metadata={"confirmed_at": confirmed})
+    assert f"] (as of {day}) Acme prefers NET30\n" in prompt(known).text
+
+
 def test_a_procedure_of_which_a_part_is_shown_or_known_is_its_text() -> None:
     cut = memory("a", "the best part", type="procedural", metadata={"trigger": "long", "action": "long"}, excerpt=True)
     odd = memory("b", "rush order: call", type="procedural", metadata={"trigger": 3})

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from contextlib import suppress
 from datetime import UTC, datetime, timedelta, tzinfo
 from typing import Annotated, Any, Final, Literal, get_args
@@ -25,8 +26,18 @@ Outcome = Literal["added", "changed", "reinforced", "kept as history"]
 
 Share = Annotated[float, Field(ge=0, le=1)]
 
+CONFIRMED: Final = "confirmed_at"
+"""The field that tells when a fact was last said, where that was after it was first said."""
 ZONE: Final = "zone"
 """In the context of a validation, the name of the zone of times that are given without one; UTC where it is not there."""
+
+
+def last_said(metadata: Mapping[str, Any], at: datetime) -> datetime:
+    """When a fact of a time was last said to hold. What was kept there by others, and is no time, does not count."""
+    with suppress(ValueError):
+        last = datetime.fromisoformat(str(metadata.get(CONFIRMED)))
+        return max(last, at) if last.tzinfo else at
+    return at
 
 
 def _zone(info: ValidationInfo) -> tzinfo:

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime, tzinfo
 from typing import Any, Final
 
-from ..memories import DomainTable, MemoryType, RecalledMemory
+from ..memories import DomainTable, MemoryType, RecalledMemory, last_said
 from .ago import day_of, time_ago
 from .writing import longest_run, name, one_line, visible
 
@@ -54,7 +54,7 @@ def _known(memory: RecalledMemory, now: datetime, zone: tzinfo, until: datetime 
         case "semantic" if memory.historical:
             known = [f"was true until {day_of(until, zone).isoformat()}" if until else "no longer true"]
         case "semantic":
-            known = [f"as of {day}"]
+            known = [f"as of {day_of(last_said(memory.metadata, memory.at), zone).isoformat()}"]
         case "procedural":
             known = []
         case _:

@@ -12,14 +12,14 @@ from typing import Any, Final, TypeAlias
 
 from ..cancellation import in_thread
 from ..errors import InvalidInput
-from ..memories import NewMemory
+from ..memories import CONFIRMED, NewMemory
 from ..memory_settings import MemorySettings
 from ..model import Entity, Item
 from ..ports import Store
 from .decode import mended
 from .entities import AN_ID, AlsoCalled, Entities, Named
 from .records import Bad, parsed
-from .remember_facts import CONFIRMED, Slot
+from .remember_facts import Slot
 from .remember_words import fact_text, key_of, predicate_key, said
 
 SOURCE: Final = "memory"

@@ -11,13 +11,11 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from functools import lru_cache
-from typing import Final, NamedTuple
+from typing import NamedTuple
 
+from ..memories import last_said
 from ..model import Item
 from .remember_words import said
-
-CONFIRMED: Final = "confirmed_at"
-"""The field that tells when a fact was last said, where that was after it was first said."""
 
 
 class Slot(NamedTuple):
@@ -43,17 +41,8 @@ class Fact:
     @classmethod
     def of(cls, item: Item) -> Fact:
         of, at = item.metadata, item.created_at
-        beside, last = of.get("also") is True, max(_time(of.get(CONFIRMED)) or at, at)
+        beside, last = of.get("also") is True, last_said(of, at)
         return cls(item.id, _value(str(of.get("object", ""))), at, last, beside, item.status == "approved")
-
-
-def _time(kept: object) -> datetime | None:
-    """A time as it was kept; None where that is none, as it may be of an item that was not written as a memory."""
-    try:
-        at = datetime.fromisoformat(str(kept))
-    except ValueError:
-        return None
-    return at if at.tzinfo else None
 
 
 _value = lru_cache(maxsize=65_536)(said)

@@ -14,10 +14,10 @@ from datetime import datetime, timedelta
 from typing import Any, Final
 
 from ..errors import InvalidInput
-from ..memories import Remembered
+from ..memories import CONFIRMED, Remembered
 from ..model import HISTORY, MENTIONS, SUPERSEDES, Edge, Item, Stored, digest
 from .remember_drafts import Draft
-from .remember_facts import CONFIRMED, Fact, Slot, placed
+from .remember_facts import Fact, Slot, placed
 from .remember_words import key_of
 
 AGAIN: Final = timedelta(days=1)
