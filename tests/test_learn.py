@@ -11,9 +11,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from recollect.learn.events import PROFILE
 from recollect.learn.weights import NOTE, reset, tune, tuned, weights_of
-from recollect.memories import SIGNALS
+from recollect.memories import LOGGED_AS, SIGNALS
 from recollect.memory_settings import StrategySettings, TuningSettings
 from recollect.model import Batch, Entry, Item, Part, Retrieval, Returned
 from recollect.stores.reference import ReferenceStore
@@ -50,7 +49,7 @@ async def recalled(store: ReferenceStore, number: int, signals: dict[str, dict[s
         id=f"r{number}",
         at=AT + timedelta(seconds=number),
         query="q",
-        profile=PROFILE,
+        profile=LOGGED_AS,
         took_ms=1.0,
         found=found,
         details={"strategy": strategy},

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import sqlite3
+from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
@@ -227,15 +228,15 @@ def test_an_id_stands_beside_names_and_in_what_was_said(store: ReferenceStore) -
     assert ids(spoken(store, "What do they want?", turns=["Acme called customer:globex"])) == [("customer:globex", "context")]
 
 
-def test_ids_are_looked_up_at_once_and_only_where_there_are_any(monkeypatch: pytest.MonkeyPatch) -> None:
-    store, asked = ReferenceStore(), []
-    whole = store.entities_of
+def test_ids_are_looked_up_at_once_and_only_where_there_are_any() -> None:
+    asked: list[Sequence[str]] = []
 
-    async def counted(scope: str, wanted: list[str]) -> list[Entity]:
-        asked.append(wanted)
-        return await whole(scope, wanted)
+    class Counting(ReferenceStore):
+        async def entities_of(self, scope: str, ids: Sequence[str]) -> list[Entity]:
+            asked.append(ids)
+            return await super().entities_of(scope, ids)
 
-    monkeypatch.setattr(store, "entities_of", counted)
+    store = Counting()
     spoken(store, "What did Acme order at 10:30? Note: customer a1b2")
     assert asked == []
     spoken(store, "Compare customer:a1b2, customer:globex and order:77's.")

@@ -26,6 +26,8 @@ Outcome = Literal["added", "changed", "reinforced", "kept as history"]
 
 Share = Annotated[float, Field(ge=0, le=1)]
 
+LOGGED_AS: Final = "recall"
+"""The profile by which the log tells recalls from other searches."""
 CONFIRMED: Final = "confirmed_at"
 """The field that tells when a fact was last said, where that was after it was first said."""
 ZONE: Final = "zone"

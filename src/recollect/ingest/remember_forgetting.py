@@ -8,15 +8,13 @@ from typing import Final
 
 from ..errors import InvalidInput
 from ..filters import Field, Not, OneOf
-from ..memories import MEMORY_TYPES
+from ..memories import LOGGED_AS, MEMORY_TYPES
 from ..model import Entity
 from ..ports import Store
 from .deleting import delete
 from .entities import Named, forget_unlinked, forget_unused
 from .following import following
 
-PROFILE: Final = "recall"
-"""Under which recalls are logged."""
 MEMORIES: Final = OneOf(Field("kind", of_item=True), MEMORY_TYPES)
 AT_ONCE: Final = 1_000
 
@@ -44,7 +42,7 @@ async def forget_all(store: Store, scope: str) -> int:
     ids = [stored.item.id async for stored in store.scan(scope, MEMORIES)]
     for begin in range(0, len(ids), AT_ONCE):
         count += len(await forget(store, scope, ids[begin : begin + AT_ONCE]))
-    await store.clear_log(scope, profile=PROFILE)
+    await store.clear_log(scope, profile=LOGGED_AS)
     for name in await store.notes(scope):
         await store.set_note(scope, name, None)
     return count

@@ -11,12 +11,10 @@ import numpy as np
 import numpy.typing as npt
 
 from ..errors import NotFound
-from ..memories import SIGNALS, AugmentedContext, RecalledMemory
+from ..memories import LOGGED_AS, SIGNALS, AugmentedContext, RecalledMemory
 from ..model import Part, Retrieval, Returned
 from ..ports import Store
 
-PROFILE: Final = "recall"
-"""By which the log tells recalls from other searches."""
 USED: Final = "used"
 
 
@@ -33,7 +31,7 @@ def retrieval_of(context: AugmentedContext, *, at: datetime, took_ms: float) -> 
         "time_range": query.time_range.model_dump(mode="json") if query.time_range else None,
     }
     found = tuple(Returned(rank, each.id, each.score, _parts(each)) for rank, each in enumerate(context.memories, 1))
-    return Retrieval(id=context.retrieval_id, at=at, query=query.query, profile=PROFILE, took_ms=took_ms, found=found, details=details)
+    return Retrieval(id=context.retrieval_id, at=at, query=query.query, profile=LOGGED_AS, took_ms=took_ms, found=found, details=details)
 
 
 def _parts(memory: RecalledMemory) -> tuple[Part, ...]:
@@ -46,7 +44,7 @@ def _parts(memory: RecalledMemory) -> tuple[Part, ...]:
 async def recall_of(store: Store, scope: str, retrieval_id: str) -> Retrieval:
     """A recall that was logged."""
     entry = await store.retrieval(scope, retrieval_id)
-    if entry is not None and entry.profile == PROFILE:
+    if entry is not None and entry.profile == LOGGED_AS:
         return entry
     raise NotFound(
         f"there is no recall {retrieval_id!r} in the log of scope {scope!r}: give its retrieval_id, and leave the setting 'memory.log' on"
@@ -66,7 +64,7 @@ class Event:
 async def events(store: Store, scope: str) -> AsyncIterator[Event]:
     """The recalls from which something can be learnt, newest first: some memories were used, and some were not."""
     async for entry in store.retrievals(scope):
-        event = _event(entry.details, entry.found) if entry.profile == PROFILE else None
+        event = _event(entry.details, entry.found) if entry.profile == LOGGED_AS else None
         if event is not None and event.used.any() and not event.used.all():
             yield event
 
