@@ -38,6 +38,7 @@ ALLOWED = {
     "profiles": {"errors", "model"},
     "nearness": {"model"},
     "stopwatch": set(),
+    "telemetry": {"errors", "stopwatch"},
     "kinds": set(),
     "shapes": {"errors"},
     "routing": {"shapes"},
@@ -77,19 +78,20 @@ ALLOWED = {
     "learn": SHARED,
     # The read path of memories, and the service around it and around what is remembered.
     "recalling": SHARED | {"understand", "recall", "rank", "evidence", "expand", "assemble"},
-    "memory": SHARED | {"recalling", "ingest", "evidence", "learn", "metrics", "recording", "understand"},
+    "memory": SHARED | {"recalling", "ingest", "evidence", "learn", "metrics", "recording", "telemetry", "understand"},
     "pipeline": SHARED | {"candidates", "understand", "recall", "rank", "evidence", "expand", "assemble"},
     "candidates": SHARED | {"recall", "rank", "evidence"},
-    "consult": SHARED | {"assemble", "rank", "recall", "retrieval_settings", "shorthand", "similar", "syntax"},
+    "consult": SHARED | {"assemble", "rank", "recall", "retrieval_settings", "shorthand", "similar", "syntax", "telemetry"},
     "asking": SHARED | {"pipeline", "understand", "evidence", "expand"},
     "recording": SHARED,
     "similar": SHARED,
     "spans": SHARED | {"evidence"},
-    "retriever": SHARED | {"settings", "retrieval_settings", "metrics", "resultcache", "asking", "understand", "evidence", "recording"},
+    "retriever": SHARED
+    | {"settings", "retrieval_settings", "metrics", "resultcache", "asking", "understand", "evidence", "recording"}
+    | {"telemetry"},
     "shorthand": SHARED | {"settings"},
-    "library": SHARED
-    | {"settings", "shorthand", "recording", "retriever", "route", "ingest", "evidence", "embed", "llm", "stores", "sync", "spans"}
-    | {"consult", "domain", "memory", "metrics", "recalling"},
+    "wiring": SHARED | {"settings", "metrics", "recording", "retriever", "recalling", "route", "evidence", "embed", "domain", "telemetry"},
+    "library": SHARED | {"settings", "shorthand", "ingest", "embed", "llm", "stores", "sync", "spans", "consult", "memory", "wiring"},
     "sync": {"consult", "errors", "knowledge", "library", "memory"},
     "likeness": SHARED,
     "copying": SHARED | {"ingest", "likeness"},

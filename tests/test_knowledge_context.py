@@ -104,7 +104,7 @@ async def test_a_context_has_its_sections_within_its_length(store: Store) -> Non
     assert short.truncated
     assert short.left_out
     assert short.token_count <= 150
-    assert len(library._reader.tokens.starts(short.text)) == short.token_count
+    assert len(library._parts.reader.tokens.starts(short.text)) == short.token_count
 
 
 @law

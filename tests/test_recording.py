@@ -212,7 +212,7 @@ def test_a_store_that_stays_busy_is_not_waited_for_without_end(monkeypatch: pyte
         async with opened(store=store) as library:
             await fill(library)
             for at in range(3):
-                library._recorder.record(library.scope, replace(SEARCH, id=str(at)))  # type: ignore[union-attr]
+                library._parts.recorder.record(library.scope, replace(SEARCH, id=str(at)))  # type: ignore[union-attr]
 
     with caplog.at_level(logging.WARNING, "recollect"):
         asyncio.run(asyncio.wait_for(run(), 20))
@@ -229,8 +229,8 @@ def test_a_search_that_has_no_answer_is_not_logged(tmp_path: Path) -> None:
                 await library.retriever.search(RequestContext("default", deadline=AT), {"query_text": "late"})  # type: ignore[arg-type]
             with pytest.raises(InvalidInput):
                 await library.search("bad", where={"nowhere": 1})
-            assert library._recorder is not None
-            await library._recorder.close()
+            assert library._parts.recorder is not None
+            await library._parts.recorder.close()
             assert await logged(library) == []
 
     asyncio.run(run())
@@ -264,8 +264,8 @@ def test_a_search_of_another_scope_is_logged_there(tmp_path: Path) -> None:
             other = Item(scope="other", id="x", text="Backups of another.", created_at=AT, updated_at=AT)
             await Library(library.store, embedder=None, scope="other").add([other])
             await library.retriever.search(RequestContext("other"), {"query_text": "backups"})  # type: ignore[arg-type]
-            assert library._recorder is not None
-            await library._recorder.close()
+            assert library._parts.recorder is not None
+            await library._parts.recorder.close()
             assert await logged(library) == []
             assert [each.found[0].id async for each in library.store.retrievals("other")] == ["x"]
 

@@ -12,30 +12,25 @@ from . import ingest, settings, spans
 from .cancellation import Cancellation, in_thread
 from .consult import Knowledge
 from .contracts import RetrievalBundle
-from .embed import bundled_tokens, configured
+from .embed import configured
 from .errors import InvalidInput, NotFound
-from .evidence.chunkers import ChunkerRegistry
-from .evidence.cutting import Cutter, Reader
 from .filters import check
 from .filters import parse as parse_filter
 from .ingest import Problem, Progress
 from .ingest.report import IndexReport
 from .knowledge import RetrievalMetrics
 from .llm import configured as configured_llm
-from .metrics import Metrics
 from .model import Batch, Edge, Finding, Item, Retrieval, StoreStatus, Visit
-from .ports import Clock, Embedder, Llm, Retriever, Router, Store, SupportsClosing
+from .ports import Clock, Embedder, Llm, Retriever, Store
 from .prefs import CachePrefs, ChunkingPrefs, RetrievalPrefs, RouterName
 from .profiles import Blend, Normalize
-from .recording import Recorder
 from .request import RequestContext, check_scope, now
-from .retriever import HybridRetriever
-from .route.llm import LlmRouter
-from .route.rules import RuleRouter
 from .settings import Settings
 from .shorthand import prefs_of
 from .spans import Span
+from .stopwatch import staged
 from .stores import folder_of, open_store
+from .wiring import Parts
 
 if TYPE_CHECKING:
     from .ingest.graph import GraphReport
@@ -56,17 +51,21 @@ class Library:
         options: Settings | None = None,
         clock: Clock = now,
     ) -> None:
+        self._wire(Parts(store, embedder, llm, options or Settings(), clock), scope)
+        self._is_guest = False
+
+    def _wire(self, parts: Parts, scope: str) -> None:
         check_scope(scope)
-        self.store = store
-        self.embedder = embedder
-        self.llm = llm
         self.scope = scope
-        self.settings = options or Settings()
-        self.chunkers = ChunkerRegistry()
-        self._recorder = Recorder(store, max_entries=self.settings.log.max_entries) if self.settings.log.retrievals else None
-        self._metrics = Metrics()
-        self._clock = clock
-        self._owns_embedder = self._owns_llm = False
+        self.store, self.embedder, self.llm, self.settings, self.chunkers = (
+            parts.store,
+            parts.embedder,
+            parts.llm,
+            parts.settings,
+            parts.chunkers,
+        )
+        self._parts = parts
+        self._clock = parts.clock
 
     @classmethod
     def open(
@@ -87,8 +86,15 @@ class Library:
         store = open_store(url, options, create=create)
         embed, chat = embedder or configured(options.embed), llm or configured_llm(options.llm)
         library = cls(store, embedder=embed, llm=chat, scope=options.scope if scope is None else scope, options=options, clock=clock)
-        library._owns_embedder, library._owns_llm = embedder is None, llm is None
+        library._parts.own_models = tuple(model for model, given in ((embed, embedder), (chat, llm)) if given is None)
         return library
+
+    def within(self, scope: str) -> Self:
+        """The same store and models for another scope. Only the library that opened them closes them."""
+        guest = type(self).__new__(type(self))
+        guest._wire(self._parts, scope)
+        guest._is_guest = True
+        return guest
 
     def sync(self) -> SyncLibrary:
         """The same library for code that is not async."""
@@ -104,14 +110,8 @@ class Library:
 
     async def close(self) -> None:
         """Let go of the store, and of a model that was opened with it."""
-        if self._recorder:
-            await self._recorder.close()
-        if "memory" in vars(self):
-            await self.memory.close()
-        await self.store.close()
-        for model, is_own in ((self.embedder, self._owns_embedder), (self.llm, self._owns_llm)):
-            if is_own and isinstance(model, SupportsClosing):
-                model.close()
+        if not self._is_guest:
+            await self._parts.close()
 
     # Taking in.
 
@@ -129,17 +129,20 @@ class Library:
         from .ingest.indexing import index  # Its readers take a tenth of a second to import, and a search needs none of them.
 
         options = self.settings.ingest
-        return await index(
-            self.store,
-            self.scope,
-            [Path(path) for path in ([paths] if isinstance(paths, str | Path) else paths)],
-            cutter=self._cutter,
-            base=base or self._base(),
-            max_bytes=options.max_file_bytes,
-            untracked=options.untracked if untracked is None else untracked,
-            never=folder_of(self.store.url),
-            report=report,
-        )
+        with self._parts.tracing.operation("index", scope=self.scope) as told:
+            made = await index(
+                self.store,
+                self.scope,
+                [Path(path) for path in ([paths] if isinstance(paths, str | Path) else paths)],
+                cutter=self._parts.cutter,
+                base=base or self._base(),
+                max_bytes=options.max_file_bytes,
+                untracked=options.untracked if untracked is None else untracked,
+                never=folder_of(self.store.url),
+                report=report,
+            )
+            told.note(added=made.added, changed=made.changed, unchanged=made.unchanged, deleted=made.deleted)
+        return made
 
     async def add(self, items: Iterable[Item], *, report: Callable[[Progress], None] | None = None) -> IndexReport:
         """Take in items. One with the id of another replaces it."""
@@ -157,12 +160,15 @@ class Library:
 
         progress, kept = Progress(), ingest.Kept()
         before: dict[str, bytes] = {}
-        cutter = await self._cutter()
-        written = await ingest.ingest(
-            self.store, self.scope, items, cutter=cutter, progress=progress, report=report, undated=undated, replaced=before, kept=kept
-        )
-        await link(self.store, self.scope, before, came=written.added, kept=kept)
-        await kept.forget(self.store, self.scope)
+        with self._parts.tracing.operation("ingest", scope=self.scope) as told:
+            cutter = await self._parts.cutter()
+            written = await ingest.ingest(
+                self.store, self.scope, items, cutter=cutter, progress=progress, report=report, undated=undated, replaced=before, kept=kept
+            )
+            with staged("link"):
+                await link(self.store, self.scope, before, came=written.added, kept=kept)
+            await kept.forget(self.store, self.scope)
+            told.note(added=len(written.added), changed=len(written.changed), unchanged=len(written.unchanged))
         return IndexReport.of(
             progress, added=len(written.added), changed=len(written.changed), unchanged=len(written.unchanged), problems=problems or []
         )
@@ -205,7 +211,7 @@ class Library:
 
     async def reembed(self, *, report: Callable[[Progress], None] | None = None) -> IndexReport:
         """Move the whole store, every scope of it, to the present model and chunking."""
-        cutter = await in_thread(self._own_cutter)
+        cutter = await in_thread(self._parts.own_cutter)
         if cutter is None:
             raise InvalidInput("the model is 'none', which makes no vectors: name one in the setting 'embed.model'")
         progress = Progress()
@@ -214,32 +220,26 @@ class Library:
 
     # Asking.
 
-    @cached_property
+    @property
     def retriever(self) -> Retriever:
         """The store and the model as a Retriever: for callers with a scope, a deadline and preferences of their own."""
-        options, knowledge = self.settings.search, self.settings.retrieval
-        return HybridRetriever(self.store, self._reader, options, self._recorder, self._routers(), knowledge, self._metrics)
+        return self._parts.retriever
 
     @cached_property
     def knowledge(self) -> Knowledge:
         """The store as a knowledge service: contexts for agents, what is similar, what is around a node, what depends on it."""
-        return Knowledge(self.store, self.scope, self.retrieve, self._reader.tokens, self.settings.retrieval)
+        return Knowledge(self.store, self.scope, self.retrieve, self._parts.reader.tokens, self.settings.retrieval, self._parts.tracing)
 
     @cached_property
     def memory(self) -> Memory:
         """The store as the memory of a user, which is the scope: remember, recall, forget, and learn from what was used."""
-        from .domain import open_domain
         from .memory import Memory
-        from .recalling import Recaller
 
-        options = self.settings.memory
-        llm = self.llm if options.llm else None
-        recaller = Recaller(self.store, self._reader, options, self._clock, open_domain(options.domain), llm)
-        return Memory(self.scope, recaller, self._cutter, self._metrics)
+        return Memory(self.scope, self._parts.recaller, self._parts.cutter, self._parts.metrics, self._parts.recalls, self._parts.tracing)
 
     def metrics(self) -> RetrievalMetrics:
         """How searches have gone since the library was opened."""
-        return self._metrics.snapshot()
+        return self._parts.metrics.snapshot()
 
     async def search(
         self,
@@ -367,31 +367,6 @@ class Library:
     async def doctor(self, *, repair: bool = False) -> list[Finding]:
         """Look the store over, and mend what can be mended."""
         return await self.store.doctor(repair=repair)
-
-    # Models.
-
-    def _routers(self) -> dict[str, Router]:
-        """Who may read a question about code: rules always, a language model where one is given."""
-        found: dict[str, Router] = {"rules": RuleRouter()}
-        if self.llm is not None:
-            found["llm"] = LlmRouter(self.llm, timeout_s=self.settings.llm.timeout_s)
-        return found
-
-    @cached_property
-    def _reader(self) -> Reader:
-        tokens = self.embedder.tokens if self.embedder else bundled_tokens()
-        return Reader(tokens, self.embedder, self.chunkers, self.settings.ingest.chunk_tokens)
-
-    def _own_cutter(self) -> Cutter | None:
-        return self._reader.cutter() if self.embedder else None
-
-    async def _cutter(self) -> Cutter | None:
-        """How items are cut and embedded, once it is sure that the store's vectors were made the same way."""
-        cutter = await in_thread(self._own_cutter)
-        space = await self.store.space()
-        if cutter and space:
-            cutter.require(space)
-        return cutter
 
     def _base(self) -> Path:
         """The folder that references to files are relative to: the one the store lies in, or else the present one."""

@@ -27,6 +27,7 @@ from .recalling import Recaller
 from .recording import Recorder
 from .request import RequestContext, guarded
 from .shapes import Section, shown
+from .telemetry import Tracing
 from .understand.common import is_plain
 from .understand.entities import resolve
 
@@ -41,19 +42,22 @@ MARKS: Final = 15
 class Memory:
     """What a user's assistant remembers: events, facts, procedures and summaries."""
 
-    def __init__(self, scope: str, recaller: Recaller, cutter: Callable[[], Awaitable[Cutter | None]], metrics: Metrics) -> None:
+    def __init__(
+        self,
+        scope: str,
+        recaller: Recaller,
+        cutter: Callable[[], Awaitable[Cutter | None]],
+        metrics: Metrics,
+        recorder: Recorder | None = None,
+        tracing: Tracing | None = None,
+    ) -> None:
         self._scope = scope
         self._recaller = recaller
         self._cutter = cutter
         self._metrics = metrics
         self._store, self._options, self._clock = recaller.store, recaller.options, recaller.clock
-        self._recorder = Recorder(self._store, max_entries=self._options.max_entries) if self._options.log else None
-
-    async def close(self) -> None:
-        """Write what waits, and let go of the domain database."""
-        await self._written()
-        if self._recaller.domain is not None:
-            await self._recaller.domain.close()
+        self._recorder = recorder
+        self._tracing = tracing or Tracing()
 
     # Remembering.
 
@@ -65,7 +69,10 @@ class Memory:
     async def remember_all(self, memories: Iterable[NewMemory | Mapping[str, Any]], *, report: Report | None = None) -> list[Remembered]:
         """Keep memories, one after the other; what became of each, in their order."""
         new = (NewMemory.model_validate(each, context={ZONE: self._options.timezone}) for each in memories)
-        return [each async for each in self._remembered(new, report)]
+        with self._tracing.operation("remember", does="upsert_memory", scope=self._scope) as told:
+            kept = [each async for each in self._remembered(new, report)]
+            told.note(memories=len(kept))
+        return kept
 
     async def import_memories(
         self, lines: Iterable[bytes | str], *, name: str = "memories", report: Report | None = None
@@ -86,7 +93,9 @@ class Memory:
             number, place = places[at]
             problems[number] = Problem(place, str(error))
 
-        made = [each async for each in self._remembered(good(), report, refuse)]
+        with self._tracing.operation("remember", does="upsert_memory", scope=self._scope) as told:
+            made = [each async for each in self._remembered(good(), report, refuse)]
+            told.note(memories=len(made), problems=len(problems))
         return made, [problems[number] for number in sorted(problems)]
 
     async def _remembered(
@@ -127,7 +136,11 @@ class Memory:
         asked = _read(Recall, "query", query, fields, self._options.timezone)
         ctx = RequestContext.within(self._scope, uuid4().hex, self._clock, deadline_s, cancellation)
         begin = ctx.now()
-        context = await guarded(ctx, self._recalled(asked, ctx.request_id))
+        with self._tracing.operation("recall", does="search_memory", scope=self._scope) as told:
+            told.asked(asked.query, k=asked.limit)
+            context = await guarded(ctx, self._recalled(asked, ctx.request_id))
+            told.note(memories=len(context.memories), candidates=context.candidates, tokens=context.token_count)
+            told.found((each.id, each.score) for each in context.memories)
         took_ms = (ctx.now() - begin).total_seconds() * 1000
         self._metrics.record(context.timing_ms, len(context.memories), took_ms, None)
         if self._recorder:
