@@ -36,7 +36,9 @@ from .recall.versions import successors_of
 from .retrieval_settings import RetrievalSettings
 from .shapes import is_number
 from .similar import similar
+from .stopwatch import staged
 from .syntax.ids import spellings
+from .telemetry import Tracing
 
 PROFILE: Final = "graph"
 PASSAGES: Final = 3
@@ -73,12 +75,21 @@ class Retrieving(Protocol):
 class Knowledge:
     """What a library knows, for agents: every answer with its citations and its reasons."""
 
-    def __init__(self, store: Store, scope: str, retrieve: Retrieving, tokens: TokenCounter, options: RetrievalSettings) -> None:
+    def __init__(
+        self,
+        store: Store,
+        scope: str,
+        retrieve: Retrieving,
+        tokens: TokenCounter,
+        options: RetrievalSettings,
+        tracing: Tracing | None = None,
+    ) -> None:
         self._store = store
         self._scope = scope
         self._retrieve = retrieve
         self._tokens = tokens
         self._options = options
+        self._tracing = tracing or Tracing()
 
     async def find(self, query: RetrievalQuery | Mapping[str, Any] | str, /, **options: Any) -> list[RetrievalResult]:
         """The results of a question, best first: what was found, and what the graph leads to from there."""
@@ -179,7 +190,14 @@ class Knowledge:
     # How it is done.
 
     async def _context(self, query: str, options: RetrievalOptions, notes: Sequence[str], *, mode: TextMode = "web") -> AssembledContext:
-        found = await self._retrieve(self._prefs(query, options, options.search_type, options.max_results, mode))
+        with self._tracing.operation("context", scope=self._scope) as told:
+            found = await self._retrieve(self._prefs(query, options, options.search_type, options.max_results, mode))
+            with staged("assemble"):
+                made = await self._assembled(found, query, options, notes)
+            told.note(results=made.total_results, tokens=made.token_count)
+        return made
+
+    async def _assembled(self, found: RetrievalBundle, query: str, options: RetrievalOptions, notes: Sequence[str]) -> AssembledContext:
         own = self._options.context
         return await in_thread(
             assemble,
@@ -214,7 +232,13 @@ class Knowledge:
             ),
             scoring=ScoringPrefs(w_text=weights[TEXT], w_vec=weights[VECTOR]) if weights else ScoringPrefs(),
             cache=CachePrefs(use_result_cache=own.cache.enabled),
-            graph=GraphPrefs(max_distance=hops, include_history=asked.include_history, include_code=asked.include_code, as_of=asked.as_of),
+            graph=GraphPrefs(
+                max_distance=hops,
+                include_history=asked.include_history,
+                include_code=asked.include_code,
+                as_of=asked.as_of,
+                unread=asked.unread,
+            ),
         )
 
     async def _walk(self, starts: Sequence[str], hops: int, fan_out: int, types: Sequence[str] | None, direction: Direction) -> list[Visit]:

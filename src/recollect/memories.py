@@ -226,6 +226,29 @@ class RecalledMemory(Contract):
     token_count: int = Field(default=0, description="How many tokens it takes in the prompt.")
 
 
+class KeptMemory(Contract):
+    """A memory as it is kept, asked for by nothing but its time."""
+
+    id: str = Field(description="Its id.")
+    type: MemoryType = Field(description="Its type.")
+    text: str = Field(description="What it says, all of it.")
+    title: str | None = Field(default=None, description="What it is called.")
+    at: datetime = Field(description="When it was.")
+    entities: list[str] = Field(default_factory=list, description="Canonical ids of whom and what it is about.")
+    importance: float = Field(description="How much it matters.")
+    use_count: int = Field(default=0, description="How often it was used or said again.")
+    metadata: dict[str, Any] = Field(default_factory=dict, description="Its own fields; those of facts and procedures too.")
+    historical: bool = Field(default=False, description="Whether something newer has taken its place.")
+    superseded_by: str | None = Field(default=None, description="The id of what took its place.")
+
+
+class TimeLine(Contract):
+    """Memories by their time, the last first."""
+
+    memories: list[KeptMemory] = Field(description="Some of them.")
+    next: str | None = Field(default=None, description="What asks for those that follow; null where none do.")
+
+
 class SkippedMemory(Contract):
     """A memory that ranked well enough, and is not in the prompt."""
 

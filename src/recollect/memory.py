@@ -19,10 +19,22 @@ from .ingest.remember_drafts import MAX_NAME
 from .ingest.remembering import Refuse, forget, forget_all, read_memories, remember
 from .learn import weights as learnt
 from .learn.events import USED, recall_of, retrieval_of
-from .memories import MEMORY_TYPES, ZONE, AugmentedContext, Feedback, NewMemory, Recall, Remembered, TuningReport
+from .memories import (
+    MEMORY_TYPES,
+    ZONE,
+    AugmentedContext,
+    Feedback,
+    MemoryType,
+    NewMemory,
+    Recall,
+    Remembered,
+    TimeLine,
+    TuningReport,
+)
 from .metrics import Metrics
 from .model import Batch, Entity, Retrieval
 from .naming import short_name
+from .recall.timeline import timeline
 from .recalling import Recaller
 from .recording import Recorder
 from .request import RequestContext, guarded
@@ -35,6 +47,8 @@ S = TypeVar("S", bound=Section)
 
 BY_LABEL: Final = "m"
 """A prompt calls its memories m1, m2, and so on."""
+MAX_PAGE: Final = 1_000
+"""Memories of one page of the time line."""
 MARKS: Final = 15
 """How many of these an error names."""
 
@@ -150,6 +164,14 @@ class Memory:
     async def _recalled(self, asked: Recall, retrieval_id: str) -> AugmentedContext:
         weights = await learnt.weights_of(self._store, self._scope, self._options.strategies)
         return await self._recaller.recall(self._scope, asked, retrieval_id=retrieval_id, weights=weights)
+
+    async def timeline(self, *, limit: int = 50, before: str | None = None, types: Sequence[MemoryType] = ()) -> TimeLine:
+        """Memories by their time, the last first, history too; `before` is the `next` of the page before, or a time."""
+        if not isinstance(limit, int) or not 1 <= limit <= MAX_PAGE:
+            raise InvalidInput(f"limit is {limit!r}: give 1 to {MAX_PAGE}")
+        if unknown := [each for each in types if each not in MEMORY_TYPES]:
+            raise InvalidInput(f"types is {shown(unknown)}: use {', '.join(MEMORY_TYPES)}")
+        return await timeline(self._store, self._scope, types or MEMORY_TYPES, limit=limit, before=before)
 
     # Forgetting.
 

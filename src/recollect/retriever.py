@@ -21,6 +21,7 @@ from .request import RequestContext, guarded
 from .resultcache import ResultCache
 from .retrieval_settings import RetrievalSettings
 from .settings import SearchSettings
+from .telemetry import Operation, Tracing
 from .understand import understand
 
 
@@ -37,9 +38,10 @@ class HybridRetriever:
         routers: Mapping[str, Router] | None = None,
         knowledge: RetrievalSettings | None = None,
         metrics: Metrics | None = None,
+        tracing: Tracing | None = None,
     ) -> None:
         """`routers` by name, "rules" and "llm": what a question in the code profile is read by. Without any it is searched as it is.
-        `knowledge` has the numbers of the graph profile. `metrics` is told of every search."""
+        `knowledge` has the numbers of the graph profile. `metrics` and `tracing` are told of every search."""
         self._store = store
         self._routers = routers or {}
         self._reader = reader
@@ -47,6 +49,7 @@ class HybridRetriever:
         self._recorder = recorder
         self._knowledge = knowledge or RetrievalSettings()
         self._metrics = metrics
+        self._tracing = tracing or Tracing()
         kept = self._knowledge.cache
         self._answers: ResultCache[RetrievalBundle] = ResultCache(kept.ttl, kept.max_size)
 
@@ -56,7 +59,11 @@ class HybridRetriever:
         Ends with `Cancelled` or `DeadlineExceeded` as soon as the request does."""
         if not isinstance(ctx, RequestContext):
             raise InvalidInput(f"the context is {ctx!r:.80}: give a RequestContext with the scope to search")
-        prefs = RetrievalPrefs.model_validate(prefs)
+        with self._tracing.operation("retrieve", does="retrieval", scope=ctx.scope, request=ctx.request_id) as told:
+            return await self._search(ctx, RetrievalPrefs.model_validate(prefs), told)
+
+    async def _search(self, ctx: RequestContext, prefs: RetrievalPrefs, told: Operation) -> RetrievalBundle:
+        told.asked(prefs.query_text, k=prefs.top_k_items)
         self._reader.check(prefs.chunking)
         text_config = self._store.text_config if isinstance(self._store, SupportsNativeText) else None
         plan = understand(prefs, scope=ctx.scope, profile=self._profile(prefs.profile), text_config=text_config)
@@ -65,6 +72,8 @@ class HybridRetriever:
         if self._metrics:
             took_ms = (ctx.now() - begin).total_seconds() * 1000
             self._metrics.record(bundle.stats.timing_ms, len(bundle.candidates), took_ms, cached)
+        told.note(profile=plan.profile.name, candidates=len(bundle.candidates), evidence=len(bundle.evidence), cached=cached)
+        told.found((found.item_id, found.score) for found in bundle.candidates)
         if not prefs.debug:
             bundle = bundle.model_copy(update={"stats": RetrievalStats()})
         if self._recorder:

@@ -38,6 +38,10 @@ class Portal:
             raise
 
     @property
+    def loop(self) -> asyncio.AbstractEventLoop:
+        return self._loop
+
+    @property
     def closed(self) -> bool:
         return self._loop.is_closed()
 
@@ -101,6 +105,7 @@ class SyncMemory:
     recall = _recalling(Memory.recall)
     remember = _recalling(Memory.remember)
     remember_all = _recalling(Memory.remember_all)
+    timeline = _recalling(Memory.timeline)
     tune = _recalling(Memory.tune)
     untune = _recalling(Memory.untune)
     weights = _recalling(Memory.weights)
@@ -127,6 +132,11 @@ class SyncLibrary:
             self._portal.close()
 
     @property
+    def portal(self) -> Portal:
+        """Where the library lives: for callers who wait in a way of their own."""
+        return self._portal
+
+    @property
     def knowledge(self) -> SyncKnowledge:
         """The library as a knowledge service."""
         return SyncKnowledge(self.library.knowledge, self._portal)
@@ -143,6 +153,7 @@ class SyncLibrary:
 
     add = _waiting(Library.add)
     add_text = _waiting(Library.add_text)
+    ask = _waiting(Library.ask)
     delete = _waiting(Library.delete)
     doctor = _waiting(Library.doctor)
     drop = _waiting(Library.drop)

@@ -34,6 +34,7 @@ class Parts:
         self.chunkers = ChunkerRegistry()
         self.metrics = Metrics()
         self.tracing = Tracing(traces=options.telemetry.traces, content=options.telemetry.content)
+        self.address = store.url
         self.own_models: tuple[object, ...] = ()
         """Those that were opened with the store, and are closed with it."""
 

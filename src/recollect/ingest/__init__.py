@@ -21,6 +21,7 @@ from ..model import MENTIONS, Batch, Chunk, Edge, Entry, Item, Passages, Stored,
 from ..outline import Link, unpack
 from ..ports import Store
 from ..rank.duplicates import sketch
+from ..stopwatch import staged
 from ..syntax import outline_of
 from .entities import Entities, Named
 from .facts import Kept as Kept
@@ -94,23 +95,25 @@ async def ingest(
     writing: asyncio.Task[Written] | None = None
     try:
         async for batch in _ahead(_batches(items, cutter)):
-            ids = [each.item.id for each in batch]
-            old = [instead[item_id] for item_id in ids if item_id in instead] if instead else []
-            before = {stored.item.id: stored for stored in await store.get(scope, [*ids, *old])}
-            if undated:
-                batch = [replace(each, item=_dated(each.item, before.get(each.item.id), undated)) for each in batch]
-            outlines = {item_id: stored.outline for item_id, stored in before.items() if stored.outline} | outlines
-            batch = await _with_entities(batch, entities)
-            entries = await _entries(store, scope, batch, before, cutter, progress, report)
-            if writing:
-                done.append(await writing)
-            await in_thread(kept.note, [each.item for each in batch], {item_id: stored.item for item_id, stored in before.items()})
-            facts = await kept.facts(store, scope, [each.item.id for each in batch if not each.outline])
-            changes = Batch(entries, edges=[*facts, *_mentions(batch)], delete=old, entities=entities.taken())
-            writing = asyncio.create_task(store.write(scope, changes, space=cutter.space if cutter else None))
-            progress.items_done += len(entries)
-            if report:
-                report(progress)
+            with staged("batch"):
+                ids = [each.item.id for each in batch]
+                old = [instead[item_id] for item_id in ids if item_id in instead] if instead else []
+                before = {stored.item.id: stored for stored in await store.get(scope, [*ids, *old])}
+                if undated:
+                    batch = [replace(each, item=_dated(each.item, before.get(each.item.id), undated)) for each in batch]
+                outlines = {item_id: stored.outline for item_id, stored in before.items() if stored.outline} | outlines
+                batch = await _with_entities(batch, entities)
+                with staged("passages"):
+                    entries = await _entries(store, scope, batch, before, cutter, progress, report)
+                if writing:
+                    done.append(await writing)
+                await in_thread(kept.note, [each.item for each in batch], {item_id: stored.item for item_id, stored in before.items()})
+                facts = await kept.facts(store, scope, [each.item.id for each in batch if not each.outline])
+                changes = Batch(entries, edges=[*facts, *_mentions(batch)], delete=old, entities=entities.taken())
+                writing = asyncio.create_task(_write(store, scope, changes, cutter))
+                progress.items_done += len(entries)
+                if report:
+                    report(progress)
     finally:
         if writing:
             done.append(await asyncio.shield(writing))
@@ -122,6 +125,11 @@ async def ingest(
         unchanged=tuple(item_id for each in done for item_id in each.unchanged),
         deleted=tuple(item_id for each in done for item_id in each.deleted),
     )
+
+
+async def _write(store: Store, scope: str, changes: Batch, cutter: Cutter | None) -> Written:
+    with staged("write"):
+        return await store.write(scope, changes, space=cutter.space if cutter else None)
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,6 +10,7 @@ from ..cancellation import checkpoint, in_thread
 from ..evidence.cutting import Cutter
 from ..model import Batch, Known
 from ..ports import Store
+from ..stopwatch import staged
 from . import Progress, Report, files, fill, ingest
 from .facts import Kept
 from .linking import link
@@ -32,7 +33,8 @@ async def index(
     known: dict[str, Known] = {}
     for ref in files.refs(paths, base):
         known |= await store.known(scope, files.SOURCE, ref)
-    survey = await in_thread(files.survey, paths, known, base=base, max_bytes=max_bytes, untracked=untracked, never=never)
+    with staged("survey"):
+        survey = await in_thread(files.survey, paths, known, base=base, max_bytes=max_bytes, untracked=untracked, never=never)
     others = await store.known(scope, files.SOURCE, "") if survey.changed else {}
     files.put_back(survey, others, base)
     progress, kept = Progress(items_total=len(survey.changed)), Kept()
@@ -55,7 +57,8 @@ async def index(
     ids = {each.id for each in known.values()}
     came = [item_id for item_id in (*written.added, *written.changed) if item_id not in ids]
     owners = {ref: each.id for ref, each in others.items()} if others else None
-    await link(store, scope, before, came=came, gone={**moved, **gone}, owners=owners, kept=kept)
+    with staged("link"):
+        await link(store, scope, before, came=came, gone={**moved, **gone}, owners=owners, kept=kept)
     await kept.forget(store, scope)
     return IndexReport.of(
         progress,

@@ -17,6 +17,7 @@ from ..memory_settings import MemorySettings
 from ..model import Batch, Entity, Entry, Item, Passages, Stored
 from ..ports import Store
 from ..rank.duplicates import sketch
+from ..stopwatch import staged
 from . import BATCH_CHARS, BATCH_CHUNKS, Progress, Report
 from .entities import AlsoCalled
 from .facts import facts_of
@@ -68,7 +69,8 @@ async def remember(
     coming = enumerate(memories)
     while some := await in_thread(_next, coming):
         clean, unclean = _done(drafts.clean, some, is_strict=refuse is None)
-        done, refused = await writer.write(clean, is_strict=refuse is None)
+        with staged("batch"):
+            done, refused = await writer.write(clean, is_strict=refuse is None)
         for place, error in (*unclean, *refused):
             if refuse:
                 refuse(place, error)
