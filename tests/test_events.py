@@ -16,6 +16,7 @@ from recollect import (
     dspy_passages,
     passages,
     rag_debug,
+    rag_evidence,
     rag_sources,
 )
 
@@ -70,21 +71,18 @@ def test_sources_are_the_candidates_in_order_with_their_places() -> None:
         bundle([candidate("backups", metadata={"made": made}), candidate("keys", snippet=None, snippet_from="unknown")], [])
     )
     assert event["event"] == "rag.sources"
-    assert event["sources"][0] == {
-        "place": 1,
-        "item_id": "backups",
-        "title": "Backups",
-        "kind": "document",
-        "source": "file",
-        "source_ref": "docs/backups.md",
-        "score": 0.5,
-        "snippet": "encrypted with a key",
-        "snippet_from": "chunk",
-        "line_start": 3,
-        "line_end": 4,
-        "metadata": {"made": "2026-03-01T00:00:00Z"},
-    }
+    first = event["sources"][0]
+    assert first == {"place": 1} | candidate("backups", metadata={"made": made}).model_dump(mode="json")
+    assert (first["title"], first["line_start"], first["metadata"]) == ("Backups", 3, {"made": "2026-03-01T00:00:00Z"})
+    assert (event["facets"], event["analysis"], event["routing"]) == ({}, None, None)
     assert [(source["place"], source["item_id"], source["snippet"]) for source in event["sources"][1:]] == [(2, "keys", None)]
+    assert json.loads(json.dumps(event)) == event
+
+
+def test_evidence_is_all_of_it_in_order() -> None:
+    found = bundle([candidate("backups")], [chunk("backups", "One."), chunk("backups", "Two.")])
+    event = rag_evidence(found)
+    assert event == {"event": "rag.evidence", "evidence": [each.model_dump(mode="json") for each in found.evidence]}
     assert json.loads(json.dumps(event)) == event
 
 

@@ -68,7 +68,7 @@ async def answer(store: Store, reader: Reader, plan: Plan, router: Router | None
 async def _understood(store: Store, reader: Reader, plan: Plan, clock: Clock) -> RetrievalBundle:
     """What a question finds with the filters that it says in words, and without them where that is nothing; where it finds too little,
     what it finds in other words, too."""
-    analysis = await analyse(store, plan.scope, plan.prefs.query_text, clock())
+    analysis = await analyse(store, plan.scope, plan.prefs.query_text, clock(), unread=plan.prefs.graph.unread)
     plan = replace(plan, entities=tuple(dict.fromkeys(mention.entity_id for mention in analysis.entities)))
     bundle, own, filters, notes = await _said(store, reader, plan, analysis.filters, clock)
     if len(_found(bundle)) < min(TOO_FEW, plan.prefs.top_k_items) and analysis.suggested_expansions:

@@ -32,6 +32,9 @@ class Asking(Section):
     )
     min_score: float | None = Field(default=None, ge=0, le=1, description="The least similarity, (1 + cosine) / 2, to be found by meaning.")
     as_of: datetime | None = Field(default=None, description="A time: what was current then.")
+    unread: list[str] = Field(
+        default=[], description="Words of the question, as it has them, that are to be read neither as an entity nor as a filter."
+    )
 
     @field_validator("as_of", mode="before")
     @classmethod
@@ -118,6 +121,10 @@ class Citation(Contract):
     path: str | None = Field(description="Where it came from, such as a path.")
     line_start: int | None = Field(description="The first line of the passage, from 1; null where it is not known.")
     line_end: int | None = Field(description="The last line, which it includes.")
+    start: int | None = Field(
+        default=None, description="The character of the item's text at which the passage begins, from 0; null where it is not known."
+    )
+    end: int | None = Field(default=None, description="The character before which it ends.")
 
 
 class ContextPassage(Contract):

@@ -183,6 +183,10 @@ class GraphPrefs(Section):
         default=None, description="Whether the question is read for entities and filters said in words; null: as the profile has it."
     )
 
+    unread: list[str] = Field(
+        default=[], description="Words of the question, as it has them, that are to be read neither as an entity nor as a filter."
+    )
+
     @field_validator("as_of", mode="before")
     @classmethod
     def _as_of(cls, value: Any) -> Any:

@@ -19,6 +19,7 @@ from .errors import InvalidInput
 from .memory_settings import MemorySettings
 from .profiles import Blend, Normalize
 from .retrieval_settings import RetrievalSettings, Section, listed, mapped
+from .serve_settings import ServeSettings
 
 FILE = "recollect.yaml"
 PREFIX = "RECOLLECT_"
@@ -53,6 +54,10 @@ class LlmSettings(Section):
     api_key: str | None = Field(default=None, repr=False)
     timeout_s: float = Field(default=10.0, gt=0)
     """For one question, however often the model is asked about it: rules answer where it takes longer."""
+    answer_timeout_s: float = Field(default=300.0, gt=0)
+    """For an answer that the model writes, from the question to its last word."""
+    silence_timeout_s: float = Field(default=60.0, gt=0)
+    """How long nothing may come while it writes one: a model on this machine reads long passages for a while before its first word."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -136,6 +141,14 @@ class LogSettings(Section):
     max_entries: int = Field(default=10_000, ge=1)
 
 
+class TelemetrySettings(Section):
+    """What is told to OpenTelemetry, where the program has set it up."""
+
+    traces: bool = True
+    content: bool = False
+    """Whether spans may hold questions, scopes, ids of items and what errors say."""
+
+
 class IngestSettings(Section):
     """What is read and how it is cut."""
 
@@ -176,10 +189,12 @@ class Settings(Section):
     neo4j: Neo4jSettings = Neo4jSettings()
     cache: CacheSettings = CacheSettings()
     log: LogSettings = LogSettings()
+    telemetry: TelemetrySettings = TelemetrySettings()
     ingest: IngestSettings = IngestSettings()
     search: SearchSettings = SearchSettings()
     retrieval: RetrievalSettings = RetrievalSettings()
     memory: MemorySettings = MemorySettings()
+    serve: ServeSettings = ServeSettings()
 
 
 def load(file: Path | None = None, environ: Mapping[str, str] | None = None) -> Settings:

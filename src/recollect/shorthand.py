@@ -27,6 +27,7 @@ SHORT_NAMES: Final = {
     "routing.router": "router",
     "graph.max_distance": "max_distance",
     "graph.include_history": "include_history",
+    "graph.include_code": "include_code",
     "graph.as_of": "as_of",
 }
 """What a search calls some of the prefs."""

@@ -2,28 +2,20 @@
 
 from __future__ import annotations
 
-from typing import Any, Final
+from typing import Any
 
 from ..contracts import CandidateItem, EvidenceChunk, RetrievalBundle
 
-SOURCE_FIELDS: Final = (
-    "item_id",
-    "title",
-    "kind",
-    "source",
-    "source_ref",
-    "score",
-    "snippet",
-    "snippet_from",
-    "line_start",
-    "line_end",
-    "metadata",
-)
-
 
 def rag_sources(bundle: RetrievalBundle) -> dict[str, Any]:
-    """The sources to show, in order; `place` counts them from 1."""
-    return {"event": "rag.sources", "sources": [_source(place, each) for place, each in enumerate(bundle.candidates, 1)]}
+    """The sources to show, in order; `place` counts them from 1. With them their facets, and how the question was read."""
+    beside = bundle.model_dump(mode="json", include={"facets", "analysis", "routing"})
+    return {"event": "rag.sources", "sources": [_source(place, each) for place, each in enumerate(bundle.candidates, 1)], **beside}
+
+
+def rag_evidence(bundle: RetrievalBundle) -> dict[str, Any]:
+    """What in the sources bears on the question, best first."""
+    return {"event": "rag.evidence", "evidence": [chunk.model_dump(mode="json") for chunk in bundle.evidence]}
 
 
 def rag_debug(bundle: RetrievalBundle) -> dict[str, Any] | None:
@@ -52,8 +44,7 @@ def dspy_passages(bundle: RetrievalBundle) -> dict[str, list[Any]]:
 
 
 def _source(place: int, candidate: CandidateItem) -> dict[str, Any]:
-    said = candidate.model_dump(mode="json", include=set(SOURCE_FIELDS))
-    return {"place": place} | {name: said[name] for name in SOURCE_FIELDS}
+    return {"place": place} | candidate.model_dump(mode="json")
 
 
 def _citation(chunk: EvidenceChunk, source: CandidateItem | None) -> str:

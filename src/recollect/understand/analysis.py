@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Collection
 from datetime import datetime
 
 from ..contracts import EntityMention, QueryAnalysis, SaidFilter
@@ -16,14 +17,19 @@ from .said import Meant
 from .saying import needs_kinds, said_in, settled
 
 
-async def analyse(store: Store, scope: str, text: str, now: datetime) -> QueryAnalysis:
-    """All that is understood of a question. The store is asked for entities by name, and for values only where the question names some."""
+async def analyse(store: Store, scope: str, text: str, now: datetime, *, unread: Collection[str] = ()) -> QueryAnalysis:
+    """All that is understood of a question, but of what is to be left `unread`. The store is asked for entities by name, and for values
+    only where the question names some."""
     entities, meant = await asyncio.gather(resolve(store, scope, text), filters_said(store, scope, text, now))
+    if unread:
+        words = {_folded(each) for each in unread}
+        entities = [each for each in entities if _folded(each.text) not in words]
+        meant = [each for each in meant if _folded(said_by(each, text)) not in words]
     return QueryAnalysis(
         original_query=text,
         query_type=intent_of(text),
         entities=entities,
-        filters=[SaidFilter(words=", ".join(text[start:end] for start, end in each.spans), filter=each.filter) for each in meant],
+        filters=[SaidFilter(words=said_by(each, text), filter=each.filter) for each in meant],
         suggested_expansions=expansions_of(text, _kept(entities, meant)),
     )
 
@@ -40,6 +46,15 @@ async def filters_said(store: Store, scope: str, text: str, now: datetime) -> li
         types = await store.fields(scope)
         of_fields = [typed(each, types) for each in of_fields]
     return sorted((*settled(said, kinds), *of_fields), key=lambda each: each.spans)
+
+
+def said_by(meant: Meant, text: str) -> str:
+    """The words of a question that say a filter."""
+    return ", ".join(text[start:end] for start, end in meant.spans)
+
+
+def _folded(words: str) -> str:
+    return " ".join(words.casefold().split())
 
 
 def _kept(entities: list[EntityMention], meant: list[Meant]) -> list[tuple[int, int]]:

@@ -1,0 +1,33 @@
+"""Which queue a request waits in: questions, answers that a language model writes, and what writes each have their own.
+
+So nobody who only asks waits behind an import, and a model that takes its time holds no question up.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Final, Literal
+
+from .queue import Turns
+
+LaneName = Literal["asking", "answering", "writing"]
+BULK: Final = ("/items", "/memories")
+WRITING: Final = (*BULK, "/entities", "/memories/feedback")
+"""What is posted there is kept, whoever waits for the answer; so is whatever is put or deleted."""
+ANSWERING: Final = "/retrieval/ask"
+
+
+@dataclass(frozen=True, slots=True)
+class Lane:
+    """A queue, and how long a request in it may take."""
+
+    name: LaneName
+    turns: Turns
+    timeout_s: float
+
+
+def lane_of(method: str, path: str) -> LaneName:
+    """The lane of a request."""
+    if method in ("PUT", "DELETE") or (method == "POST" and path in WRITING):
+        return "writing"
+    return "answering" if path == ANSWERING else "asking"

@@ -1,0 +1,62 @@
+"""The routes by which a service is run: how it stands, whether it is well, and its numbers."""
+
+from __future__ import annotations
+
+from fastapi import APIRouter
+from starlette.requests import Request
+from starlette.responses import Response
+
+from ... import __version__
+from ...library import Library
+from .access import Access
+from .answers import HealthAnswer, StatusAnswer, answered
+from .service import Service, access_of
+from .watching import MEDIA_TYPE
+
+
+def routes(service: Service) -> APIRouter:
+    """All of them, over one service."""
+    router = APIRouter(tags=["operation"])
+
+    @router.get("/status", response_model=StatusAnswer)
+    async def status(request: Request) -> Response:
+        """How the service and the scope stand."""
+        return answered(await _status(service.reading(request), access_of(request)))
+
+    @router.get("/health", response_model=HealthAnswer)
+    async def health() -> Response:
+        """Whether the store answers."""
+        await service.library.store.space()
+        return answered(HealthAnswer())
+
+    @router.get("/metrics", response_class=Response, responses={200: {"content": {"text/plain": {"schema": {"type": "string"}}}}})
+    async def metrics() -> Response:
+        """Numbers for Prometheus."""
+        return Response(await service.numbers(), media_type=MEDIA_TYPE)
+
+    return router
+
+
+async def _status(library: Library, access: Access) -> StatusAnswer:
+    found = await library.status()
+    kinds = (await library.store.facets(library.scope, ["kind"])).get("kind", {})
+    names = {library.scope, *(each for each in await library.store.scopes() if access.caller.may_use(each))}
+    return StatusAnswer(
+        version=__version__,
+        caller=access.caller.name,
+        scope=library.scope,
+        scopes=sorted(names),
+        may_write=access.may_write,
+        store=found.url.partition("://")[0].partition("+")[0] if "://" in found.url else "sqlite",
+        items=found.items,
+        kinds=kinds,
+        chunks=found.chunks,
+        edges=found.edges,
+        entities=found.entities,
+        model=found.space.model if found.space else None,
+        vector_index=found.vector_index,
+        pending=found.pending,
+        has_llm=library.llm is not None,
+        profile=library.settings.search.profile,
+        metrics=library.metrics(),
+    )

@@ -1,0 +1,55 @@
+"""The library behind the routes: of the scope that a request may use, with the time that it has."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
+from typing import IO
+
+from starlette.requests import Request
+
+from ...library import Library
+from ...serve_settings import ServeSettings
+from .access import Access
+from .problems import Refused
+
+
+@dataclass(frozen=True, slots=True)
+class Service:
+    """One open library, and what the service needs beside it."""
+
+    library: Library
+    options: ServeSettings
+    numbers: Callable[[], Awaitable[bytes]]
+    """What /metrics tells, of every process of the service."""
+
+    def reading(self, request: Request) -> Library:
+        """The library of the scope that the caller asked for."""
+        return self.library.within(access_of(request).scope)
+
+    def writing(self, request: Request) -> Library:
+        """The same, if the caller may write."""
+        access = access_of(request)
+        if not access.may_write:
+            raise Refused(403, f"the key {access.caller.name!r} may read only: ask with one that may write")
+        return self.library.within(access.scope)
+
+
+def access_of(request: Request) -> Access:
+    """What the request may do, as the guard found."""
+    found: Access = request.state.access
+    return found
+
+
+def lines_of(request: Request) -> IO[bytes]:
+    """The body as lines, which need not be in memory."""
+    body: IO[bytes] = request.state.body
+    body.seek(0)
+    return body
+
+
+def is_bulk(request: Request) -> bool:
+    """Whether the body is JSON Lines."""
+    from .guard import NDJSON
+
+    return request.headers.get("content-type", "").partition(";")[0].strip().lower() in NDJSON
