@@ -12,8 +12,10 @@ from typing import Any, NoReturn
 from .. import __version__
 from ..errors import InvalidInput
 from . import copying, database, evaluating, verbs
+from .answering_arguments import add_ask
 from .grammar import add_verb, json_value, time_value
 from .knowing_arguments import add_context, add_graph, add_history, add_impact, add_similar
+from .mcp_arguments import add_mcp
 from .remembering_arguments import (
     add_entities,
     add_feedback,
@@ -25,6 +27,7 @@ from .remembering_arguments import (
     check_forget,
     check_remember,
 )
+from .serving import add_key, add_serve
 
 DESCRIPTION = "Find what matters in documents, code and notes: by words and by meaning, on this machine, with the reason for every result."
 
@@ -72,7 +75,9 @@ class _Parser(ArgumentParser):
 
 
 def _unusable(message: str, prog: str) -> InvalidInput:
-    hint = "; to leave a word out, put the whole query in quotes after --" if prog.endswith((" search", " context", " recall")) else ""
+    hint = (
+        "; to leave a word out, put the whole query in quotes after --" if prog.endswith((" search", " context", " ask", " recall")) else ""
+    )
     return InvalidInput(f"{message}{hint} (see `{prog} --help`)")
 
 
@@ -104,6 +109,8 @@ def parse(arguments: Sequence[str]) -> Namespace:
             database.check(args)
         case "eval":
             _check_eval(args)
+        case "mcp":
+            args.creates = not args.read_only
     return args
 
 
@@ -176,12 +183,14 @@ def parser() -> ArgumentParser:
     root.add_argument("--version", action="version", version=f"recollect {__version__}")
     _add_common(root, first=True)
     each = root.add_subparsers(dest="verb", metavar="VERB", required=True)
-    knowledge = (add_context, add_similar, add_graph, add_impact)
+    knowledge = (add_context, add_ask, add_similar, add_graph, add_impact)
     memory = (add_remember, add_recall, add_forget, add_feedback, add_tune, add_entities)
-    for add in (_index, _import, _search, *knowledge, *memory, _get, _delete, _log, _status, _doctor, _copy, _db, _schema, _eval):
+    service = (add_serve, add_mcp, add_key)
+    rest = (_get, _delete, _log, _status, _doctor, _copy, _db, _schema, _eval)
+    for add in (_index, _import, _search, *knowledge, *memory, *service, *rest):
         add(each)
     for name, verb in each.choices.items():
-        _add_common(verb, first=False, names_store=name != "copy", several=name == "copy")
+        _add_common(verb, first=False, names_store=name != "copy", several=name in ("copy", "key"))
     return root
 
 

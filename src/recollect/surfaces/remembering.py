@@ -73,11 +73,12 @@ async def remember(library: Library, args: Namespace, screen: Screen) -> int:
     if screen.as_json:
         screen.show_json(made.model_dump(mode="json"))
     elif not screen.quiet:
-        screen.show(_remembered_text(made))
+        screen.show(remembered_text(made))
     return WORKED
 
 
-def _remembered_text(made: Remembered) -> str:
+def remembered_text(made: Remembered) -> str:
+    """What became of something to remember, in one line."""
     match made.outcome:
         case "reinforced":
             said = f"known already; said again or used {'once' if made.use_count == 1 else terminal.count(made.use_count, 'time')}"

@@ -54,6 +54,12 @@ class Screen:
             raise OutputLost("it is closed", by_reader=False)
         self._send(self.out, text + "\n")
 
+    def show_part(self, text: str) -> None:
+        """A part of a result, as soon as it is there. The line goes on with the next; only a terminal is spared what it would obey."""
+        if self.out is None:
+            raise OutputLost("it is closed", by_reader=False)
+        self._send(self.out, clean(text, lines=True) if _is_terminal(self.out) else text)
+
     def show_raw(self, text: str) -> None:
         """A result that goes into something else as it is; only a terminal is spared what it would obey."""
         self.show(clean(text, lines=True) if _is_terminal(self.out) else text)

@@ -261,7 +261,7 @@ async def get(library: Library, args: Namespace, screen: Screen) -> int:
     from ..spans import Span
 
     try:
-        item = await _got(library, args.id)
+        item = await got(library, args.id)
     except NotFound as error:
         await library.store.space()  # Where there is no store at all, this says so too, and more is wrong than the id.
         fail(screen, error)
@@ -278,7 +278,8 @@ async def get(library: Library, args: Namespace, screen: Screen) -> int:
     return WORKED
 
 
-async def _got(library: Library, name: str) -> Item | Span:
+async def got(library: Library, name: str) -> Item | Span:
+    """An item, or what a place names of one."""
     from ..spans import is_place
 
     try:

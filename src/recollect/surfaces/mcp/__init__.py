@@ -1,0 +1,1 @@
+"""The Model Context Protocol: a library as a few tools for agents, over stdio or streamable HTTP."""
