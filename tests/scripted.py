@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
@@ -21,6 +21,24 @@ class Reply:
     body: Any = None
     headers: dict[str, str] = field(default_factory=dict)
     delay_s: float = 0.0
+    pieces: Iterable[bytes | float | threading.Event] | None = None
+    """In place of a body: bytes that are sent one after the other, seconds between them, and events that are waited for. The connection
+    is closed behind them."""
+
+
+def event(value: object) -> bytes:
+    """A server-sent event."""
+    return f"data: {value if isinstance(value, str) else json.dumps(value)}\n\n".encode()
+
+
+def piece_of(text: str | None, **more: Any) -> bytes:
+    """A piece of a chat's answer as it is streamed."""
+    return event({"choices": [{"index": 0, "delta": {"content": text}, "finish_reason": None} | more]})
+
+
+def streamed(*texts: str, finish: str = "stop") -> list[bytes]:
+    """The events of an answer that is streamed in these pieces."""
+    return [*map(piece_of, texts), piece_of(None, finish_reason=finish), event("[DONE]")]
 
 
 @dataclass
@@ -35,6 +53,8 @@ class Scripted:
     keys: list[str | None] = field(default_factory=list)
     released: threading.Event = field(default_factory=threading.Event)
     when_asked: Callable[[int], None] = lambda count: None
+    left: threading.Event = field(default_factory=threading.Event)
+    """Set when whoever asked went away before the last piece."""
 
     def wait_for(self, count: int) -> None:
         """Wait until it was asked so often."""
@@ -45,6 +65,16 @@ class Scripted:
         body = self.right if reply.body is None else reply.body
         body = body(asked) if callable(body) else body
         return body if isinstance(body, bytes) else json.dumps(body).encode()
+
+
+def _wait(piece: float | threading.Event, released: threading.Event) -> bool:
+    """Wait for an event or so many seconds; whether the server was released before."""
+    if isinstance(piece, threading.Event):
+        while not piece.wait(0.01):
+            if released.is_set():
+                return True
+        return False
+    return released.wait(piece)
 
 
 @contextmanager
@@ -59,12 +89,31 @@ def scripted(*replies: Reply, right: Callable[[Asked], object]) -> Iterator[Scri
             reply = script.replies.pop(0) if script.replies else Reply()
             if reply.delay_s and script.released.wait(reply.delay_s):
                 return
+            if reply.pieces is not None:
+                self.send_pieces(reply)
+                return
             body = script.answer(reply, asked)
             self.send_response(reply.status)
             for name, value in {"Content-Length": str(len(body)), **reply.headers}.items():
                 self.send_header(name, value)
             self.end_headers()
             self.wfile.write(body)
+
+        def send_pieces(self, reply: Reply) -> None:
+            self.send_response(reply.status)
+            for name, value in {"Content-Type": "text/event-stream", **reply.headers}.items():
+                self.send_header(name, value)
+            self.end_headers()
+            try:
+                for piece in reply.pieces or ():
+                    if script.released.is_set():
+                        return
+                    if isinstance(piece, bytes):
+                        self.wfile.write(piece)
+                    elif _wait(piece, script.released):
+                        return
+            except OSError:
+                script.left.set()
 
         def log_message(self, *args: object) -> None:
             """Say nothing."""

@@ -25,7 +25,7 @@ VALUES = {
     "nearness",
     "stopwatch",
 }
-VALUES |= {"kinds", "routing", "shapes", "naming", "knowledge", "memories", "memory_settings", "domains"}
+VALUES |= {"kinds", "routing", "shapes", "naming", "knowledge", "answers", "memories", "memory_settings", "domains"}
 SHARED = VALUES | {"ports", "analysis", "matching", "cancellation", "endpoint", "wire"}
 ALLOWED = {
     "errors": set(),
@@ -46,17 +46,19 @@ ALLOWED = {
     "contracts": {"routing", "shapes"},
     "prefs": {"filters", "nearness", "profiles", "routing", "shapes"},
     "knowledge": {"contracts", "prefs", "shapes"},
+    "answers": {"knowledge", "shapes"},
     "memories": {"errors", "filters", "prefs", "shapes"},
     "memory_settings": {"retrieval_settings"},
     "domains": {"memories", "model"},
     "naming": set(),
-    "schemas": {"contracts", "knowledge", "memories", "prefs"},
+    "schemas": {"answers", "contracts", "knowledge", "memories", "prefs"},
     "request": {"cancellation", "errors", "shapes"},
     "analysis": {"cancellation", "errors"},
     "matching": {"analysis", "cancellation", "model", "textquery"},
     "ports": VALUES,
-    "settings": {"errors", "memory_settings", "profiles", "retrieval_settings"},
+    "settings": {"errors", "memory_settings", "profiles", "retrieval_settings", "serve_settings"},
     "retrieval_settings": {"errors", "profiles"},
+    "serve_settings": {"retrieval_settings"},
     "resultcache": set(),
     "metrics": {"knowledge"},
     "wire": {"cancellation"},
@@ -74,11 +76,13 @@ ALLOWED = {
     # The write path is one pipeline: it cuts and sketches what it takes in.
     "ingest": SHARED | {"evidence", "rank", "settings", "syntax"},
     "expand": SHARED,
+    "cite": {"answers", "evidence"},
+    "answering": {"answers", "cancellation", "cite", "errors", "knowledge", "ports", "request"},
     "domain": SHARED,
     "learn": SHARED,
     # The read path of memories, and the service around it and around what is remembered.
     "recalling": SHARED | {"understand", "recall", "rank", "evidence", "expand", "assemble"},
-    "memory": SHARED | {"recalling", "ingest", "evidence", "learn", "metrics", "recording", "telemetry", "understand"},
+    "memory": SHARED | {"recall", "recalling", "ingest", "evidence", "learn", "metrics", "recording", "telemetry", "understand"},
     "pipeline": SHARED | {"candidates", "understand", "recall", "rank", "evidence", "expand", "assemble"},
     "candidates": SHARED | {"recall", "rank", "evidence"},
     "consult": SHARED | {"assemble", "rank", "recall", "retrieval_settings", "shorthand", "similar", "syntax", "telemetry"},
@@ -91,8 +95,10 @@ ALLOWED = {
     | {"telemetry"},
     "shorthand": SHARED | {"settings"},
     "wiring": SHARED | {"settings", "metrics", "recording", "retriever", "recalling", "route", "evidence", "embed", "domain", "telemetry"},
-    "library": SHARED | {"settings", "shorthand", "ingest", "embed", "llm", "stores", "sync", "spans", "consult", "memory", "wiring"},
+    "library": SHARED
+    | {"answering", "settings", "shorthand", "ingest", "embed", "llm", "stores", "sync", "spans", "consult", "memory", "wiring"},
     "sync": {"consult", "errors", "knowledge", "library", "memory"},
+    "integrations": {"contracts", "errors", "library", "model", "stores", "sync"},
     "likeness": SHARED,
     "copying": SHARED | {"ingest", "likeness"},
     "evaluate": SHARED | {"settings", "library", "ingest", "stores"},

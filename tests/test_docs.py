@@ -21,6 +21,8 @@ from recollect.settings import all_keys
 from recollect.understand.text import MODES
 
 ROOT = Path(__file__).parents[1]
+RUN = ("python", "retriever", "memory", "telemetry", "frameworks")
+"""Pages whose Python is run."""
 README = (ROOT / "README.md").read_text(encoding="utf-8")
 
 
@@ -89,7 +91,7 @@ def test_every_profile_is_documented(name: str) -> None:
     assert f"`{name}`" in page("cli.md")
 
 
-@pytest.mark.parametrize("source", ["README.md", "docs/python.md", "docs/retriever.md", "docs/memory.md"])
+@pytest.mark.parametrize("source", ["README.md", *(f"docs/{name}.md" for name in RUN)])
 def test_the_python_in_the_docs_runs(source: str, tmp_path: Path) -> None:
     (tmp_path / "docs").mkdir()
     (tmp_path / "docs" / "queries.md").write_text(page("queries.md"), encoding="utf-8")

@@ -17,7 +17,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from .assemble.events import dspy_passages, passages, rag_debug, rag_sources
+    from .answers import Answer, AnswerSentence, AnswerSources, DroppedCitation, LeftOutSentence
+    from .assemble.events import dspy_passages, passages, rag_debug, rag_evidence, rag_sources
     from .cancellation import Cancellation
     from .consult import Knowledge
     from .contracts import (
@@ -37,6 +38,7 @@ if TYPE_CHECKING:
         DomainUnavailable,
         EmbedderError,
         InvalidInput,
+        LlmError,
         MissingExtra,
         ModelMismatch,
         NotFound,
@@ -53,6 +55,7 @@ if TYPE_CHECKING:
     from .knowledge import (
         AgentRequest,
         AssembledContext,
+        Citation,
         GraphContext,
         ImpactContext,
         RetrievalMetrics,
@@ -92,7 +95,8 @@ if TYPE_CHECKING:
 __version__ = "0.1.0"
 
 _HOMES = {
-    "assemble.events": ("dspy_passages", "passages", "rag_debug", "rag_sources"),
+    "answers": ("Answer", "AnswerSentence", "AnswerSources", "DroppedCitation", "LeftOutSentence"),
+    "assemble.events": ("dspy_passages", "passages", "rag_debug", "rag_evidence", "rag_sources"),
     "cancellation": ("Cancellation",),
     "consult": ("Knowledge",),
     "contracts": (
@@ -112,6 +116,7 @@ _HOMES = {
         "DomainUnavailable",
         "EmbedderError",
         "InvalidInput",
+        "LlmError",
         "MissingExtra",
         "ModelMismatch",
         "NotFound",
@@ -128,6 +133,7 @@ _HOMES = {
     "knowledge": (
         "AgentRequest",
         "AssembledContext",
+        "Citation",
         "GraphContext",
         "ImpactContext",
         "RetrievalMetrics",
@@ -168,6 +174,9 @@ _HOME_OF = {name: module for module, names in _HOMES.items() for name in names}
 
 __all__ = [
     "AgentRequest",
+    "Answer",
+    "AnswerSentence",
+    "AnswerSources",
     "AssembledContext",
     "AugmentedContext",
     "CachePrefs",
@@ -175,9 +184,11 @@ __all__ = [
     "Cancelled",
     "CandidateItem",
     "ChunkingPrefs",
+    "Citation",
     "ConversationContext",
     "DeadlineExceeded",
     "DomainUnavailable",
+    "DroppedCitation",
     "Edge",
     "Embedder",
     "EmbedderError",
@@ -193,7 +204,9 @@ __all__ = [
     "InvalidInput",
     "Item",
     "Knowledge",
+    "LeftOutSentence",
     "Library",
+    "LlmError",
     "Memory",
     "MissingExtra",
     "ModelMismatch",
@@ -236,6 +249,7 @@ __all__ = [
     "open",
     "passages",
     "rag_debug",
+    "rag_evidence",
     "rag_sources",
 ]
 

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Mapping
+from collections.abc import AsyncIterator, Mapping
+from contextlib import asynccontextmanager
 from typing import Any, Final
 from urllib.parse import urlsplit, urlunsplit
 
 from .cancellation import in_thread
 from .errors import InvalidInput
-from .wire import Answer, Wire
+from .wire import Answer, Flow, Wire
 
 SERVICES: Final[Mapping[str, str]] = {"ollama": "http://localhost:11434/v1", "openai": "https://api.openai.com/v1"}
 """By the name that a setting has before the model: `ollama:MODEL`."""
@@ -28,7 +29,7 @@ def address_of(name: str, *, base_url: str | None, api_key: str | None) -> tuple
 
 
 class Endpoint:
-    """One address, asked by `post` or `ask`, which raise what `wire` names. Connections are opened with the first question."""
+    """One address, asked by `post`, `ask` or `flow`, which raise what `wire` names. Connections are opened with the first question."""
 
     def __init__(self, base_url: str, path: str, *, api_key: str | None, timeout_s: float, max_bytes: int) -> None:
         self.host, self._url, self.shown = _addresses(base_url, path)
@@ -48,10 +49,20 @@ class Endpoint:
         wire = await in_thread(self._wire)
         return await wire.ask(self._url, payload)
 
+    @asynccontextmanager
+    async def flow(self, payload: Mapping[str, Any], *, silence_s: float, max_bytes: int) -> AsyncIterator[Flow]:
+        """The answer as it comes; it is dropped where the block ends before it does."""
+        wire = await in_thread(self._wire)
+        async with wire.flow(self._url, payload, silence_s=silence_s, max_bytes=max_bytes) as flow:
+            yield flow
+
     def said(self, answer: Answer) -> str:
         """The beginning of an answer in one line, without the key."""
-        body = answer.body.decode("utf-8", "replace")
-        return " ".join((body.replace(self._key, "***") if self._key else body).split())[:BODY_CHARS]
+        return self.quoted(answer.body.decode("utf-8", "replace"))
+
+    def quoted(self, text: str) -> str:
+        """The beginning of what a server said, in one line, without the key."""
+        return " ".join((text.replace(self._key, "***") if self._key else text).split())[:BODY_CHARS]
 
     def close(self) -> None:
         """Let go of the connections; the next question opens new ones."""

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Callable, Iterable, Mapping, Sequence
+from collections.abc import AsyncGenerator, AsyncIterator, Callable, Iterable, Mapping, Sequence
 from datetime import datetime
-from functools import cached_property
+from functools import cached_property, partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
 from . import ingest, settings, spans
+from .answering import answer_events, whole
+from .answers import Answer, AnswerEvent
 from .cancellation import Cancellation, in_thread
 from .consult import Knowledge
 from .contracts import RetrievalBundle
@@ -18,7 +20,7 @@ from .filters import check
 from .filters import parse as parse_filter
 from .ingest import Problem, Progress
 from .ingest.report import IndexReport
-from .knowledge import RetrievalMetrics
+from .knowledge import RetrievalMetrics, RetrievalOptions
 from .llm import configured as configured_llm
 from .model import Batch, Edge, Finding, Item, Retrieval, StoreStatus, Visit
 from .ports import Clock, Embedder, Llm, Retriever, Store
@@ -57,15 +59,9 @@ class Library:
     def _wire(self, parts: Parts, scope: str) -> None:
         check_scope(scope)
         self.scope = scope
-        self.store, self.embedder, self.llm, self.settings, self.chunkers = (
-            parts.store,
-            parts.embedder,
-            parts.llm,
-            parts.settings,
-            parts.chunkers,
-        )
-        self._parts = parts
-        self._clock = parts.clock
+        self.store, self.embedder, self.llm = parts.store, parts.embedder, parts.llm
+        self.settings, self.chunkers = parts.settings, parts.chunkers
+        self._parts, self._clock = parts, parts.clock
 
     @classmethod
     def open(
@@ -86,6 +82,7 @@ class Library:
         store = open_store(url, options, create=create)
         embed, chat = embedder or configured(options.embed), llm or configured_llm(options.llm)
         library = cls(store, embedder=embed, llm=chat, scope=options.scope if scope is None else scope, options=options, clock=clock)
+        library._parts.address = url
         library._parts.own_models = tuple(model for model, given in ((embed, embedder), (chat, llm)) if given is None)
         return library
 
@@ -101,6 +98,11 @@ class Library:
         from .sync import SyncLibrary
 
         return SyncLibrary(self)
+
+    @property
+    def address(self) -> str:
+        """What its store was opened by, which may hold a password."""
+        return self._parts.address
 
     async def __aenter__(self) -> Self:
         return self
@@ -263,6 +265,7 @@ class Library:
         router: RouterName = "auto",
         expand: bool | None = None,
         include_history: bool = False,
+        include_code: bool = True,
         as_of: datetime | str | None = None,
         max_distance: int | None = None,
         debug: bool = False,
@@ -300,7 +303,7 @@ class Library:
             folders=folders,
             router=router,
             expand=expand,
-            graph={"include_history": include_history, "as_of": as_of, "max_distance": max_distance},
+            graph={"include_history": include_history, "include_code": include_code, "as_of": as_of, "max_distance": max_distance},
             debug=debug,
             weights=weights,
             scoring={"blend": blend, "normalize": normalize, "rrf_k": rrf_k, "depth": depth},
@@ -318,6 +321,25 @@ class Library:
         """What the retriever finds in this scope for these preferences, in so many seconds at the most."""
         ctx = RequestContext.within(self.scope, request_id, self._clock, deadline_s, cancellation)
         return await self.retriever.search(ctx, RetrievalPrefs.model_validate(prefs))
+
+    async def ask(self, query: str, options: RetrievalOptions | Mapping[str, Any] | None = None, /, **more: Any) -> Answer:
+        """What the language model answers from passages alone; options are those of a context, and those of `answering`."""
+        return await whole(self.answering(query, options, **more))
+
+    def answering(
+        self,
+        query: str,
+        options: RetrievalOptions | Mapping[str, Any] | None = None,
+        /,
+        *,
+        request_id: str = "",
+        deadline_s: float | None = None,
+        cancellation: Cancellation | None = None,
+        **more: Any,
+    ) -> AsyncGenerator[AnswerEvent]:
+        """An answer as it is written: its sources, each sentence, then all of it. Who stops listening stops the model, with `aclose`."""
+        ctx = RequestContext.within(self.scope, request_id, self._clock, deadline_s, cancellation)
+        return answer_events(ctx, query, partial(self.knowledge.context, query, options, **more), self.llm)
 
     async def get(self, item_id: str) -> Item:
         """The item of this id."""

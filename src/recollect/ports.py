@@ -5,7 +5,7 @@ The laws every store keeps are tests in `recollect.testing`; `stores.reference` 
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
+from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Mapping, Sequence
 from datetime import datetime
 from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 
@@ -87,6 +87,18 @@ class Llm(Protocol):
 
     async def complete(self, system: str, user: str, schema: dict[str, Any]) -> Any:
         """A JSON object for which this schema was asked, which is not checked. An `LlmError` where there is none, or not in time."""
+        ...
+
+
+@runtime_checkable
+class SupportsStreaming(Protocol):
+    """A language model that can also write a text."""
+
+    @property
+    def model(self) -> str: ...
+
+    def stream(self, system: str, user: str) -> AsyncGenerator[str]:
+        """The text in pieces, as it is written. An `LlmError` where there is none, or where it breaks off."""
         ...
 
 

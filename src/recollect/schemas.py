@@ -6,6 +6,7 @@ from typing import Any, Final
 
 from pydantic import BaseModel
 
+from .answers import Answer, AnswerSentence, AnswerSources
 from .contracts import CandidateItem, EvidenceChunk, QueryAnalysis, RetrievalBundle, RetrievalStats
 from .knowledge import (
     AgentRequest,
@@ -29,6 +30,9 @@ GIVEN: Final[tuple[type[BaseModel], ...]] = (
     QueryAnalysis,
     RetrievalResult,
     AssembledContext,
+    AnswerSources,
+    AnswerSentence,
+    Answer,
     GraphContext,
     ImpactContext,
     RetrievalMetrics,

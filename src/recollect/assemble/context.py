@@ -125,6 +125,8 @@ def _passage(result: RetrievalResult, piece: Piece, number: int, relationship: s
             path=result.path,
             line_start=piece.lines and piece.lines[0],
             line_end=piece.lines and piece.lines[1],
+            start=piece.start if piece.lines else None,
+            end=piece.end if piece.lines else None,
         ),
         text=piece.text,
         heading_path=list(piece.headings),

@@ -1,4 +1,4 @@
-"""Asks language models behind OpenAI-compatible endpoints for JSON; nothing is asked before somebody has a question."""
+"""Asks language models behind OpenAI-compatible endpoints, for JSON or for a text; nothing is asked before somebody has a question."""
 
 from __future__ import annotations
 
@@ -20,4 +20,11 @@ def configured(options: LlmSettings) -> Llm | None:
         allowed = " or ".join(f"'{service}:MODEL'" for service in SERVICES)
         raise InvalidInput(f"llm.model is {options.model!r}: use {allowed}; 'openai' with llm.base_url is any server of that protocol")
     model, url = address
-    return HttpLlm(model, base_url=url, api_key=options.api_key, timeout_s=options.timeout_s)
+    return HttpLlm(
+        model,
+        base_url=url,
+        api_key=options.api_key,
+        timeout_s=options.timeout_s,
+        answer_timeout_s=options.answer_timeout_s,
+        silence_timeout_s=options.silence_timeout_s,
+    )
