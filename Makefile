@@ -1,15 +1,18 @@
-# make run | test | setup | lint | bench | quality
+# make run | demo | test | setup | lint | bench | quality
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
 
-.PHONY: run test setup lint bench quality lock clean
+.PHONY: run demo test setup browser lint bench quality lock clean
 
 run: setup
 	@PATH="$(BIN):$$PATH" sh scripts/demo.sh
 
-test: setup
+demo: setup
+	@PATH="$(BIN):$$PATH" sh scripts/demo.sh --brief
+
+test: setup browser
 	$(BIN)/python -m pytest -q -n 2 --dist loadfile
 
 setup: $(STAMP)
@@ -20,6 +23,9 @@ $(STAMP): requirements.lock pyproject.toml
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation --editable .
 	$(BIN)/python -m compileall -q src
 	touch $(STAMP)
+
+browser:
+	@sh scripts/browser.sh
 
 lint: setup
 	$(BIN)/ruff format --check .

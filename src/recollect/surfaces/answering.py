@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from argparse import Namespace
 from contextlib import aclosing
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
 
-from .knowing import OPTIONS
+from .knowing import OPTIONS, asked_for
 from .screen import Screen
 from .verbs import FAILED, NOTHING_FOUND, WORKED, by_options
 
@@ -26,7 +26,7 @@ async def ask(library: Library, args: Namespace, screen: Screen) -> int:
     from ..answers import Answer, AnswerSentence
 
     with by_options(OPTIONS):
-        async with aclosing(library.answering(" ".join(args.query), **_given(args))) as events:
+        async with aclosing(library.answering(" ".join(args.query), **asked_for(args))) as events:
             async for event in events:
                 if isinstance(event, AnswerSentence) and not screen.as_json:
                     screen.show_part(event.before + event.text)
@@ -34,21 +34,6 @@ async def ask(library: Library, args: Namespace, screen: Screen) -> int:
                     _finish(event, screen)
                     return _code(event)
     return FAILED
-
-
-def _given(args: Namespace) -> dict[str, Any]:
-    """The options that were given; the library knows the defaults of the rest."""
-    options = {
-        "search_type": args.type,
-        "max_results": args.max_results,
-        "max_length": args.max_length,
-        "filters": args.where,
-        "min_score": args.min_score,
-        "max_graph_distance": args.hops,
-        "as_of": args.as_of,
-    }
-    given = {name: value for name, value in options.items() if value is not None}
-    return given | {"include_history": args.history, "include_code": not args.no_code}
 
 
 def _finish(answer: Answer, screen: Screen) -> None:

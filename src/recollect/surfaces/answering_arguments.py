@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from . import answering
-from .grammar import add_verb, json_value
-from .knowing_arguments import add_history
+from .grammar import add_verb
+from .knowing_arguments import add_asking
 
 ASK_EPILOG = """\
 the answer goes to stdout as it is written, then the passages that it rests on; what was left out is told on stderr:
@@ -19,12 +19,5 @@ def add_ask(each: Any) -> None:
     verb = add_verb(each, "ask", "let a language model answer from what is found alone", model=True, epilog=ASK_EPILOG)
     verb.add_argument("query", metavar="QUESTION", nargs="+", help="the question")
     verb.add_argument("--max-length", metavar="N", type=int, help="the most tokens that the model is given to read (default: 8000)")
-    verb.add_argument("--type", help="search by meaning (semantic), by words (exact), or both (hybrid; the default)")
-    verb.add_argument(
-        "--max-results", "-k", metavar="N", type=int, help="how many results are found, before the graph adds to them (default: 10)"
-    )
-    verb.add_argument("--min-score", metavar="X", type=float, help="the least similarity, 0 to 1, to be found by meaning (default: 0.7)")
-    verb.add_argument("--where", metavar="JSON", type=json_value, help="only items that pass this filter, as in a search")
-    verb.add_argument("--no-code", action="store_true", help="leave out code")
-    add_history(verb.add_argument_group("graph and time"))
+    add_asking(verb)
     verb.set_defaults(run=answering.ask)

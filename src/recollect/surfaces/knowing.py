@@ -28,6 +28,7 @@ OPTIONS: Final = {
     "min_score": "--min-score",
     "relationship_types": "--rel",
     "search_type": "--type",
+    "unread": "--unread",
 }
 """What the command calls the library's arguments."""
 
@@ -35,19 +36,9 @@ OPTIONS: Final = {
 async def context(library: Library, args: Namespace, screen: Screen) -> int:
     """Print what to read before answering: the text alone on stdout, what is to be said of it on stderr."""
     query = " ".join(args.query)
-    given = {
-        "search_type": args.type,
-        "max_results": args.max_results,
-        "max_length": args.max_length,
-        "format": args.format,
-        "filters": args.where,
-        "min_score": args.min_score,
-        "max_graph_distance": args.hops,
-        "as_of": args.as_of,
-        "include_metadata": False if args.no_metadata else None,
-    }
+    written = _given({"format": args.format, "include_metadata": False if args.no_metadata else None})
     with by_options(OPTIONS):
-        made = await library.knowledge.context(query, include_history=args.history, include_code=not args.no_code, **_given(given))
+        made = await library.knowledge.context(query, **asked_for(args), **written)
     if screen.as_json:
         screen.show_json(made.model_dump(mode="json"))
     else:
@@ -136,6 +127,21 @@ async def impact(library: Library, args: Namespace, screen: Screen) -> int:
     direct, indirect = len(found.direct_impact), len(found.indirect_impact)
     screen.note_if_watched(f"{terminal.count(found.total_affected, 'node')} affected: {direct} directly, {indirect} indirectly")
     return WORKED
+
+
+def asked_for(args: Namespace) -> dict[str, Any]:
+    """What a question to the knowledge service says beside its words."""
+    given = {
+        "search_type": args.type,
+        "max_results": args.max_results,
+        "max_length": args.max_length,
+        "filters": args.where,
+        "min_score": args.min_score,
+        "max_graph_distance": args.hops,
+        "as_of": args.as_of,
+        "unread": args.unread,
+    }
+    return _given(given) | {"include_history": args.history, "include_code": not args.no_code}
 
 
 def _given(options: dict[str, Any]) -> dict[str, Any]:

@@ -23,21 +23,29 @@ def add_history(group: Any) -> None:
     )
 
 
-def add_context(each: Any) -> None:
-    verb = add_verb(each, "context", "print what a model should read before it answers a question", model=True, epilog=CONTEXT_EPILOG)
-    verb.add_argument("query", metavar="QUERY", nargs="+", help="the question")
-    verb.add_argument("--max-length", metavar="N", type=int, help="the most tokens of the whole context (default: 8000)")
-    verb.add_argument("--format", help="how it is written: markdown, xml or json (default: markdown)")
+def add_asking(verb: ArgumentParser) -> None:
+    """What is looked for, and where, of every question to the knowledge service."""
     verb.add_argument("--type", help="search by meaning (semantic), by words (exact), or both (hybrid; the default)")
     verb.add_argument(
         "--max-results", "-k", metavar="N", type=int, help="how many results are found, before the graph adds to them (default: 10)"
     )
     verb.add_argument("--min-score", metavar="X", type=float, help="the least similarity, 0 to 1, to be found by meaning (default: 0.7)")
     verb.add_argument("--where", metavar="JSON", type=json_value, help="only items that pass this filter, as in a search")
+    verb.add_argument(
+        "--unread", metavar="WORDS", action="append", help="words of the question that name no entity and say no filter (may be repeated)"
+    )
     verb.add_argument("--no-code", action="store_true", help="leave out code")
+    add_history(verb.add_argument_group("graph and time"))
+
+
+def add_context(each: Any) -> None:
+    verb = add_verb(each, "context", "print what a model should read before it answers a question", model=True, epilog=CONTEXT_EPILOG)
+    verb.add_argument("query", metavar="QUERY", nargs="+", help="the question")
+    verb.add_argument("--max-length", metavar="N", type=int, help="the most tokens of the whole context (default: 8000)")
+    verb.add_argument("--format", help="how it is written: markdown, xml or json (default: markdown)")
+    add_asking(verb)
     verb.add_argument("--no-metadata", action="store_true", help="write no kind, relevance, relationship or headings beside a passage")
     verb.add_argument("--explain", action="store_true", help="show on stderr how the question was read")
-    add_history(verb.add_argument_group("graph and time"))
     verb.set_defaults(run=knowing.context)
 
 
