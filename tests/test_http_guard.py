@@ -80,7 +80,7 @@ def await_refusal(service: Served) -> httpx.Response:
     for _ in range(PATIENCE_S * 50):
         with service.client() as client, suppress(httpx.ReadTimeout):
             # A request that has to wait for the one that is held goes away again.
-            answer = client.get("/metrics", timeout=0.2)
+            answer = client.get("/entities", timeout=0.2)
             if answer.status_code == 503:
                 return answer
     raise AssertionError("nobody was refused")
@@ -91,6 +91,7 @@ def test_health_is_told_however_many_wait(narrow: Served, held: Held) -> None:
     assert held.asked.wait(PATIENCE_S)
     with narrow.client() as client:
         assert client.get("/health").json() == {"status": "ok"}
+        assert 'recollect_http_running{lane="asking"} 1.0' in client.get("/metrics").text
     for connection in connections:
         connection.close()
 

@@ -71,12 +71,12 @@ def _routed(service: Service) -> FastAPI:
         operation.routes(service),
     ):
         app.include_router(router)
-    app.router.routes.extend([Route(MCP, tools, include_in_schema=False), *page.routes()])
+    app.openapi = lambda: describe(app, (*retrieval.BODIES, *items.BODIES, *memories.BODIES))  # type: ignore[method-assign]
+    app.router.routes.extend([Route(MCP, tools, include_in_schema=False), *page.routes(app.openapi)])
     app.add_exception_handler(RecollectError, _refused)
     app.add_exception_handler(HTTPException, _refused)
     app.add_exception_handler(RequestValidationError, _refused)
     app.add_exception_handler(Exception, _failed)
-    app.openapi = lambda: describe(app, (*retrieval.BODIES, *items.BODIES, *memories.BODIES))  # type: ignore[method-assign]
     return app
 
 

@@ -30,6 +30,8 @@ log = logging.getLogger("recollect.access")
 
 OPEN: Final = ("/health", "/docs", "/openapi.json", "/page/")
 """What anybody may have who reaches the service, without a key and at once: it tells nothing of what is stored."""
+NUMBERS: Final = "/metrics"
+"""What needs a key and is told at once: how things stand is asked when there is much to do."""
 GRACE_S: Final = 2.0
 """The library is late at its own deadline, and says so better; this much later the service ends a request itself."""
 IN_MEMORY: Final = 1_000_000
@@ -86,6 +88,9 @@ class Guard:
             await self._app(scope, receive, answer.send)
             return
         caller = self._door.caller(headers.get("authorization"), monotonic())
+        if path == NUMBERS:
+            await self._app(scope, receive, answer.send)
+            return
         asked = dict(parse_qsl(scope["query_string"].decode("latin-1"), keep_blank_values=True)).get("scope")
         scope.setdefault("state", {})["access"] = self._door.access(caller, asked)
         is_bulk = path in BULK and headers.get("content-type", "").partition(";")[0].strip().lower() in NDJSON

@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from hashlib import sha256
 from importlib.resources import files
-from typing import Final, NamedTuple
+from typing import Any, Final, NamedTuple
 
 from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
 
 from .problems import Refused
+from .reference import reference
 
 FOLDER: Final = "page"
 INDEX: Final = "index.html"
@@ -37,9 +38,12 @@ class File(NamedTuple):
     tag: str
 
 
-def routes() -> list[Route]:
-    """`/`, and the files that it names under `/page`."""
+def routes(description: Callable[[], Mapping[str, Any]]) -> list[Route]:
+    """`/`, the files that it names under `/page`, and the description of the service to read."""
     found = read()
+
+    async def docs(request: Request) -> Response:
+        return _given(request, _file(reference(description()).encode(), TYPES[".html"]))
 
     async def index(request: Request) -> Response:
         return _given(request, found[INDEX])
@@ -50,7 +54,7 @@ def routes() -> list[Route]:
             raise Refused(404, f"the page has no file {name!r:.80}")
         return _given(request, found[name])
 
-    return [Route("/", index), Route("/page/{name}", part)]
+    return [Route("/", index), Route("/page/{name}", part), Route("/docs", docs)]
 
 
 def read() -> Mapping[str, File]:
@@ -60,9 +64,12 @@ def read() -> Mapping[str, File]:
     for entry in folder.iterdir():
         kind = TYPES.get(f".{entry.name.rpartition('.')[2]}")
         if kind:
-            content = entry.read_bytes()
-            found[entry.name] = File(content, kind, f'"{sha256(content).hexdigest()[:16]}"')
+            found[entry.name] = _file(entry.read_bytes(), kind)
     return found
+
+
+def _file(content: bytes, kind: str) -> File:
+    return File(content, kind, f'"{sha256(content).hexdigest()[:16]}"')
 
 
 def _given(request: Request, file: File) -> Response:
