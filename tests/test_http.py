@@ -134,6 +134,13 @@ def test_words_that_are_not_to_be_read_are_not(client: httpx.Client) -> None:
         value["analysis"]["filters"] for name, value in events(client.post("/retrieval/stream", json=asked)) if name == "rag.sources"
     ]
     assert left == []
+    scope = {"scope": "unread"}
+    for name, status in (("wine", "approved"), ("beer", "draft")):
+        client.put(f"/items/{name}", params=scope, json={"text": f"Documents on backups of {name}.", "status": status})
+    plain = {"query": "approved documents on backups", "profile": "graph"}
+    assert [each["node_id"] for each in client.post("/retrieval/search", params=scope, json=plain).json()] == ["wine"]
+    unread = client.post("/retrieval/search", params=scope, json=plain | {"unread": ["approved documents", "approved"]}).json()
+    assert {each["node_id"] for each in unread} == {"wine", "beer"}
 
 
 # Items.

@@ -28,6 +28,7 @@ SHORT_NAMES: Final = {
     "graph.max_distance": "max_distance",
     "graph.include_history": "include_history",
     "graph.include_code": "include_code",
+    "graph.unread": "unread",
     "graph.as_of": "as_of",
 }
 """What a search calls some of the prefs."""
@@ -50,7 +51,8 @@ def prefs_of(options: SearchSettings, query: str, **given: Any) -> RetrievalPref
         "cache": {} if given["cache"] is None else given["cache"],
         "snippet": {"max_chars": given["snippet_chars"]},
         "routing": {name: _listed(given[name]) for name in ("source_types", "file_patterns", "folders")} | {"router": given["router"]},
-        **{name: given[name] for name in ("expand", "debug", "profile", "graph")},
+        **{name: given[name] for name in ("expand", "debug", "profile")},
+        "graph": {**given["graph"], "unread": _listed(given["unread"])},
         "facets": _listed(given["facets"]),
     }
     if similarity is not None and not (is_number(similarity) and 0 <= similarity <= 1):

@@ -19,6 +19,9 @@ def add_history(group: Any) -> None:
     group.add_argument("--history", action="store_true", help="what was superseded or archived too, labelled so")
     group.add_argument("--as-of", metavar="DATE", help="what was current then: 2024, 2024-05-17 or 2024-05-17T12:30:00Z")
     group.add_argument(
+        "--unread", metavar="WORDS", action="append", help="words of the question that name no entity and say no filter (may be repeated)"
+    )
+    group.add_argument(
         "--hops", metavar="N", type=int, help="add what is up to N links away from a result, 0 to 5 (default: 0, for a context 2)"
     )
 
@@ -31,9 +34,6 @@ def add_asking(verb: ArgumentParser) -> None:
     )
     verb.add_argument("--min-score", metavar="X", type=float, help="the least similarity, 0 to 1, to be found by meaning (default: 0.7)")
     verb.add_argument("--where", metavar="JSON", type=json_value, help="only items that pass this filter, as in a search")
-    verb.add_argument(
-        "--unread", metavar="WORDS", action="append", help="words of the question that name no entity and say no filter (may be repeated)"
-    )
     verb.add_argument("--no-code", action="store_true", help="leave out code")
     add_history(verb.add_argument_group("graph and time"))
 

@@ -45,6 +45,7 @@ OPTIONS: Final = {
     "as_of": "--as-of",
     "include_history": "--history",
     "max_distance": "--hops",
+    "unread": "--unread",
 }
 """What the command calls some of a search's arguments."""
 
@@ -236,6 +237,7 @@ async def _asked(library: Library, query: str, args: Namespace) -> RetrievalBund
             include_history=args.history,
             as_of=args.as_of,
             max_distance=args.hops,
+            unread=args.unread or (),
         )
     except DeadlineExceeded:
         raise DeadlineExceeded(f"there was no answer within {args.deadline:g} s: give --deadline more time") from None

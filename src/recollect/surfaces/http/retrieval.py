@@ -49,6 +49,7 @@ def routes(service: Service) -> APIRouter:
             include_code=asked.include_code,
             as_of=asked.as_of,
             max_distance=asked.max_graph_distance,
+            unread=asked.unread,
             weights=WEIGHTS[asked.search_type],
             deadline_s=timeout_s,
         )
