@@ -21,6 +21,7 @@ from opentelemetry.trace import StatusCode
 from recollect import Cancellation, Cancelled, DeadlineExceeded, InvalidInput, Library
 from recollect.settings import Settings
 from recollect.telemetry import JsonLines, Operation, request_id
+from served import served
 from slow import Slow
 
 SECRET = "xylophone"
@@ -321,3 +322,18 @@ def test_facts_of_an_operation_that_nobody_watches_go_nowhere(tmp_path: Path, mo
         same.found([("a", 1.0)])
     assert isinstance(same, Operation)
     assert same.span is None
+
+
+def test_a_request_goes_on_with_the_trace_of_its_caller(tmp_path: Path, told: InMemorySpanExporter) -> None:
+    caller = "4bf92f3577b34da6a3ce929d0e0e4736"
+    with served(tmp_path / "store", embedder=None) as running, running.client() as client:
+        client.put("/items/a", json={"text": f"A {SECRET}."})
+        told.clear()
+        client.post(
+            "/retrieval/search", json={"query": SECRET}, headers={"traceparent": f"00-{caller}-00f067aa0ba902b7-01", "X-Request-ID": "r-1"}
+        )
+        client.post("/retrieval/search", json={"query": SECRET})
+    searches = [span for span in told.get_finished_spans() if span.name == "recollect.retrieve"]
+    assert [f"{span.context.trace_id:032x}" == caller for span in searches if span.context] == [True, False]
+    assert attributes(searches[0])["recollect.request_id"] == "r-1"
+    assert SECRET not in everything(told)

@@ -10,7 +10,8 @@ import logging
 import sys
 import traceback
 from asyncio import CancelledError
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from contextvars import ContextVar, Token
 from datetime import UTC, datetime
 from functools import cache
@@ -168,6 +169,22 @@ class Operation(Stage):
             documents = [{"id": each, "score": score} for each, score in results]
             # As JSON, since an attribute of a span in Python is no structure: the conventions allow for it.
             self.span.set_attribute("gen_ai.retrieval.documents", json.dumps(documents, ensure_ascii=False))
+
+
+@contextmanager
+def continued(headers: Mapping[str, str]) -> Iterator[None]:
+    """Spans within belong to the trace that a request came with, where it came with one and anybody may watch."""
+    if API not in sys.modules or "traceparent" not in headers:
+        yield
+        return
+    from opentelemetry.context import attach, detach
+    from opentelemetry.propagate import extract
+
+    token = attach(extract(headers))
+    try:
+        yield
+    finally:
+        detach(token)
 
 
 KNOWN: Final = frozenset({*vars(logging.makeLogRecord({})), "message", "asctime", "taskName", "color_message"})

@@ -20,7 +20,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from ...errors import DeadlineExceeded, RecollectError
 from ...serve_settings import ServeSettings
-from ...telemetry import request_id
+from ...telemetry import continued, request_id
 from .access import Door
 from .lanes import BULK, Lane, lane_of
 from .problems import GONE, Refused, response_to, unexpected
@@ -61,7 +61,8 @@ class Guard:
         answer = _Answer(send, name, headers.get("origin") if self._door.allows(headers.get("origin")) else None)
         begin = perf_counter()
         try:
-            await self._answered(scope, headers, receive, answer)
+            with continued(headers):
+                await self._answered(scope, headers, receive, answer)
         finally:
             self._tell(scope, answer, perf_counter() - begin)
             request_id.reset(token)
