@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from fastapi import FastAPI
 from fastapi.exceptions import RequestValidationError
@@ -54,6 +54,13 @@ def application(library: Library, options: ServeSettings, peer: Peer | None = No
     return Guard(_routed(service), door=Door(options, library.scope), lanes=lanes, options=options, watching=watching)
 
 
+class _Described(FastAPI):
+    """With the bodies of its routes in its description."""
+
+    def openapi(self) -> dict[str, Any]:
+        return describe(self, (*retrieval.BODIES, *items.BODIES, *memories.BODIES))
+
+
 def _routed(service: Service) -> FastAPI:
     tools = HttpApp(service.library)
 
@@ -62,7 +69,7 @@ def _routed(service: Service) -> FastAPI:
         async with tools.running():
             yield
 
-    app = FastAPI(title="Recollect", description=DESCRIPTION, docs_url=None, redoc_url=None, lifespan=lifespan, telemetry=OWN_SPANS)
+    app = _Described(title="Recollect", description=DESCRIPTION, docs_url=None, redoc_url=None, lifespan=lifespan, telemetry=OWN_SPANS)
     for router in (
         retrieval.routes(service),
         items.routes(service),
@@ -71,7 +78,6 @@ def _routed(service: Service) -> FastAPI:
         operation.routes(service),
     ):
         app.include_router(router)
-    app.openapi = lambda: describe(app, (*retrieval.BODIES, *items.BODIES, *memories.BODIES))  # type: ignore[method-assign]
     app.router.routes.extend([Route(MCP, tools, include_in_schema=False), *page.routes(app.openapi)])
     app.add_exception_handler(RecollectError, _refused)
     app.add_exception_handler(HTTPException, _refused)

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Final
+from collections.abc import Sequence
+from typing import Annotated, Final
 
 from fastapi import APIRouter, Query
 from starlette.requests import Request
@@ -35,12 +36,12 @@ def routes(service: Service) -> APIRouter:
     @router.get("", response_model=TimeLine)
     async def timeline(
         request: Request,
-        limit: int = Query(50, ge=1, le=1_000, description="The most memories."),
-        before: str | None = Query(None, description="The `next` of the page before, or a time."),
-        type: list[MemoryType] = Query([], description="Only memories of these types."),  # noqa: A002, B008
+        limit: Annotated[int, Query(ge=1, le=1_000, description="The most memories.")] = 50,
+        before: Annotated[str | None, Query(description="The `next` of the page before, or a time.")] = None,
+        types: Annotated[Sequence[MemoryType], Query(alias="type", description="Only memories of these types.")] = (),
     ) -> Response:
         """Memories by their time, the last first."""
-        return answered(await service.reading(request).memory.timeline(limit=limit, before=before, types=type))
+        return answered(await service.reading(request).memory.timeline(limit=limit, before=before, types=types))
 
     @router.post("/recall", openapi_extra=takes(Recall), response_model=AugmentedContext)
     async def recall(request: Request) -> Response:
@@ -73,12 +74,12 @@ def entity_routes(service: Service) -> APIRouter:
     @router.get("", response_model=EntitiesAnswer)
     async def entities(
         request: Request,
-        name: str | None = Query(None, description="Only those that this name may mean, also misspelt."),
-        type: str | None = Query(None, description="Only those of this type."),  # noqa: A002
-        limit: int = Query(1_000, ge=1, le=100_000, description="The most entities."),
+        name: Annotated[str | None, Query(description="Only those that this name may mean, also misspelt.")] = None,
+        of_type: Annotated[str | None, Query(alias="type", description="Only those of this type.")] = None,
+        limit: Annotated[int, Query(ge=1, le=100_000, description="The most entities.")] = 1_000,
     ) -> Response:
         """Whom and what memories and documents are about."""
-        found = await service.reading(request).memory.entities(name, type=type, limit=limit)
+        found = await service.reading(request).memory.entities(name, type=of_type, limit=limit)
         return answered(EntitiesAnswer(entities=[entity_answer(each) for each in found]))
 
     @router.post("", openapi_extra=takes(EntityBody), response_model=EntityAnswer)
