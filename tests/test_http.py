@@ -207,6 +207,11 @@ def test_memories_are_kept_recalled_and_forgotten(client: httpx.Client) -> None:
     asked = {"query": "What did Acme ask last month?", "at": "2024-03-05"}
     found = AugmentedContext.model_validate(client.post("/memories/recall", params=scope, json=asked).json())
     assert found.memories[0].id == kept["id"]
+    assert [each.name for each in found.query.entities] == ["Acme Corporation"]
+    plainly = AugmentedContext.model_validate(
+        client.post("/memories/recall", params=scope, json=asked | {"unread": ["last  month", "ACME"]}).json()
+    )
+    assert (plainly.query.time_range, plainly.query.entities) == (None, [])
     fed = client.post("/memories/feedback", params=scope, json={"retrieval_id": found.retrieval_id, "used": ["m1"]}).json()
     assert fed["counted"] == [kept["id"]]
     assert "no memory 'm99'" in problem(

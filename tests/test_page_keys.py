@@ -156,11 +156,24 @@ def test_a_question_to_memory_gives_memories_with_their_signals(page: Desk) -> N
     expect(first).to_contain_text("Acme")
     assert first.locator(".five dt").all_inner_texts() == ["fit", "entities", "time", "importance", "use"]
     expect(first.locator(".why")).to_contain_text("Recalled because")
-    chips = page.page.locator(".recalled .chip").all_inner_texts()
+    chips = page.page.locator(".recalled .chip > span").all_inner_texts()
     assert {"Acme, customer", "Jan 1, 2026 to Jan 31, 2026"} <= {*chips}
     page.page.get_by_text("The prompt that an agent would get").click()
     expect(page.page.locator(".recalled pre")).to_contain_text("anvils")
     expect(page.page.locator(".recalled .tokens")).to_contain_text(re.compile(r"\d+\s*of [\d,]+ tokens"))
+
+
+def test_what_was_read_from_a_question_to_memory_can_be_removed_and_read_again(page: Desk) -> None:
+    page.open("memories", recall="What did Acme order in January 2026?")
+    chips = page.page.locator(".recalled .chip > span")
+    expect(chips).to_contain_text(["factual", "Jan 1, 2026 to Jan 31, 2026", "Acme, customer"])
+    page.page.get_by_role("button", name="Remove Jan 1, 2026 to Jan 31, 2026").click()
+    expect(page.page.locator(".recalled .chip.said")).to_have_count(0)
+    page.page.get_by_role("button", name="Remove Acme, customer").click()
+    expect(page.page.locator(".recalled .chip.entity")).to_have_count(0)
+    page.page.get_by_role("button", name=re.compile("Read again .*January 2026")).click()
+    expect(page.page.locator(".recalled .chip.said")).to_have_text(re.compile("Jan 1, 2026 to Jan 31, 2026"))
+    expect(page.page.locator(".recalled .chip.entity")).to_have_count(0)
 
 
 def test_something_is_remembered_and_forgotten_when_that_is_meant(page: Desk) -> None:

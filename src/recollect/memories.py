@@ -305,6 +305,9 @@ class Recall(Section):
     types: list[MemoryType] = Field(default=[], description="Only memories of these types; all where none is named.")
     filters: dict[str, Any] = Field(default={}, description='What must hold for every memory, such as {"project": "apollo"}.')
     include_history: bool = Field(default=False, description="Whether facts come too whose place was taken.")
+    unread: list[str] = Field(
+        default=[], description="Words of the question, as it has them, that are to be read neither as an entity nor as a time."
+    )
 
     @field_validator("timezone")
     @classmethod

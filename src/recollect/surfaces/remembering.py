@@ -39,6 +39,7 @@ OPTIONS: Final = {
     "trigger": "--when",
     "type": "--type",
     "types": "--type",
+    "unread": "--unread",
 }
 """What the command calls the library's arguments."""
 FIELDS: Final = {
@@ -129,6 +130,7 @@ async def recall(library: Library, args: Namespace, screen: Screen) -> int:
         "timezone": args.timezone,
         "context": {name: value for name, value in (("turns", args.said), ("entities", args.about)) if value} or None,
         "include_history": args.history or None,
+        "unread": args.unread,
     }
     with by_options(OPTIONS):
         found = await library.memory.recall(query, **{name: value for name, value in given.items() if value is not None})

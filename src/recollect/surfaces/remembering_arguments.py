@@ -111,6 +111,9 @@ def add_recall(each: Any) -> None:
     verb.add_argument("--said", metavar="TEXT", action="append", help="what was said before the question, in order (may be repeated)")
     verb.add_argument("--about", metavar="ID", action="append", help="an entity that was spoken of before, in order (may be repeated)")
     verb.add_argument("--history", action="store_true", help="facts too whose place was taken, labelled so")
+    verb.add_argument(
+        "--unread", metavar="WORDS", action="append", help="words of the question that name no entity and no time (may be repeated)"
+    )
     verb.add_argument("--explain", action="store_true", help="show on stderr how the question was read, and why each memory came")
     verb.set_defaults(run=remembering.recall)
 

@@ -15,16 +15,15 @@ from .nouns import tokens_of
 from .properties import fields_of, needs_types, properties_in, properties_meant, typed
 from .said import Meant
 from .saying import needs_kinds, said_in, settled
+from .words import is_unread
 
 
 async def analyse(store: Store, scope: str, text: str, now: datetime, *, unread: Collection[str] = ()) -> QueryAnalysis:
     """All that is understood of a question, but of what is to be left `unread`. The store is asked for entities by name, and for values
     only where the question names some."""
     entities, meant = await asyncio.gather(resolve(store, scope, text), filters_said(store, scope, text, now))
-    if unread:
-        words = {_folded(each) for each in unread}
-        entities = [each for each in entities if _folded(each.text) not in words]
-        meant = [each for each in meant if _folded(said_by(each, text)) not in words]
+    entities = [each for each in entities if not is_unread(each.text, unread)]
+    meant = [each for each in meant if not is_unread(said_by(each, text), unread)]
     return QueryAnalysis(
         original_query=text,
         query_type=intent_of(text),
@@ -51,10 +50,6 @@ async def filters_said(store: Store, scope: str, text: str, now: datetime) -> li
 def said_by(meant: Meant, text: str) -> str:
     """The words of a question that say a filter."""
     return ", ".join(text[start:end] for start, end in meant.spans)
-
-
-def _folded(words: str) -> str:
-    return " ".join(words.casefold().split())
 
 
 def _kept(entities: list[EntityMention], meant: list[Meant]) -> list[tuple[int, int]]:

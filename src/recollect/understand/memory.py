@@ -15,7 +15,7 @@ from .conversation import Spoken, resolve
 from .memory_llm import Read, Reading, read_by_llm
 from .querytypes import classify, kinds_in, strategy_of
 from .timescope import time_range
-from .words import checked
+from .words import checked, is_unread
 
 
 async def understand(
@@ -42,8 +42,12 @@ async def understand(
         within = read.time_range or within
         entities = [*entities, *await _mentioned(store, scope, read.mentions, domain, spoken)]
         notes += read.notes
+    if within is not None and is_unread(within.words, asked.unread):
+        within = None
+    entities = [each for each in entities if not is_unread(each.mention_text, asked.unread)]
+    ambiguities = [each for each in spoken.ambiguities if not is_unread(each.mention_text, asked.unread)]
     kinds = domain.kinds if domain else ()
-    query_type = classify(text, has_entities=bool(entities or spoken.ambiguities), time_range=within, kinds=kinds)
+    query_type = classify(text, has_entities=bool(entities or ambiguities), time_range=within, kinds=kinds)
     if read is not None:
         query_type = _improved(query_type, read.reading, has_entities=bool(entities), within=within)
     return MemoryQuery(
@@ -53,7 +57,7 @@ async def understand(
         time_range=within,
         entities=entities,
         entity_types=kinds_in(text, kinds),
-        ambiguities=spoken.ambiguities,
+        ambiguities=ambiguities,
         notes=list(dict.fromkeys(notes)),
     )
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Collection
 from dataclasses import dataclass
 from itertools import islice
 from typing import Final, TypeAlias
@@ -87,3 +88,12 @@ def beginning(text: str) -> str:
 def words_of(text: str) -> list[Word]:
     """The first words of a question."""
     return [Word(found[0], found.start(), found.end()) for found in islice(_WORD.finditer(beginning(text)), MAX_WORDS)]
+
+
+def is_unread(words: str, unread: Collection[str]) -> bool:
+    """Whether these words of a question are among those that are not to be read as more than words, however they are written."""
+    return bool(unread) and _folded(words) in map(_folded, unread)
+
+
+def _folded(words: str) -> str:
+    return " ".join(words.casefold().split())

@@ -17,6 +17,7 @@ const START = {
   pane: "text",
   node: "",
   recall: "",
+  untold: [],
   type: "",
   scope: "",
 };

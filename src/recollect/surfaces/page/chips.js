@@ -64,17 +64,23 @@ function routed(routing, change) {
 }
 
 function unread(state, change) {
-  const again = (words) => () => change({ unread: state.unread.filter((each) => each !== words) });
-  const made = state.unread.map((words) => chip("dropped", words, again(words), { title: "not read as more than words", sign: "↺", verb: "Read again" }));
+  const made = dropped(state.unread, (left) => change({ unread: left }));
   if (state.anywhere) made.push(chip("dropped", "places", () => change({ anywhere: false }), { title: "looks everywhere", sign: "↺", verb: "Read again" }));
   return made;
 }
 
-function chip(kind, label, act, { title = "", sign = "×", verb = "Remove" } = {}) {
+/** Words that are not read as more, each of which can be read again; `change(left)` is told which are left. */
+export function dropped(unread, change) {
+  const again = (words) => () => change(unread.filter((each) => each !== words));
+  return unread.map((words) => chip("dropped", words, again(words), { title: "not read as more than words", sign: "↺", verb: "Read again" }));
+}
+
+/** A chip, with a button where it can be removed. */
+export function chip(kind, label, act, { title = "", sign = "×", verb = "Remove" } = {}) {
   return h(
     "li",
     { class: `chip ${kind}`, title: title || null },
     h("span", { text: label }),
-    button(sign, act, { "aria-label": `${verb} ${label}`, title: `${verb} ${label}` }),
+    act && button(sign, act, { "aria-label": `${verb} ${label}`, title: `${verb} ${label}` }),
   );
 }

@@ -2,6 +2,7 @@
 
 import { go, state as current } from "./address.js";
 import { isStopped, post } from "./api.js";
+import { chip, dropped } from "./chips.js";
 import { copyButton } from "./copying.js";
 import { fill, h } from "./elements.js";
 import { complain } from "./notice.js";
@@ -16,27 +17,27 @@ export function recallForm() {
   const form = h("form", { class: "ask", role: "search" }, h("div", { class: "field" }, field), h("button", { class: "main", text: "Recall" }));
   form.addEventListener("submit", (event) => {
     event.preventDefault();
-    go({ recall: field.value.trim() });
+    go({ recall: field.value.trim(), untold: [] });
   });
-  field.addEventListener("input", () => field.value || go({ recall: "" }));
+  field.addEventListener("input", () => field.value || go({ recall: "", untold: [] }));
   return { form, field };
 }
 
 /** What a state of the address asks. `forget(id)` is a button. */
 export function showRecall(parent, state, { forget }) {
-  const wanted = state.recall ? JSON.stringify([state.recall, state.scope]) : "";
+  const wanted = state.recall ? JSON.stringify([state.recall, state.untold, state.scope]) : "";
   if (wanted === shown) return;
   shown = wanted;
   stop?.abort();
   if (!wanted) return fill(parent);
   stop = new AbortController();
-  load(parent, state.recall, { signal: stop.signal, forget });
+  load(parent, state, { signal: stop.signal, forget });
 }
 
-async function load(parent, query, { signal, forget }) {
+async function load(parent, { recall: query, untold: unread }, { signal, forget }) {
   parent.setAttribute("aria-busy", "true");
   try {
-    fill(parent, recalled(await post("memories/recall", { query }, { signal }), forget));
+    fill(parent, recalled(await post("memories/recall", { query, unread }, { signal }), { unread, forget }));
   } catch (error) {
     if (isStopped(error)) return;
     shown = "";
@@ -45,10 +46,10 @@ async function load(parent, query, { signal, forget }) {
   if (current().recall === query) parent.removeAttribute("aria-busy");
 }
 
-function recalled(answer, forget) {
+function recalled(answer, { unread, forget }) {
   const list = answer.memories.map((memory) => remembered(memory, forget));
   return [
-    h("ul", { class: "chips", "aria-label": "How the question was read" }, plan(answer.query)),
+    h("ul", { class: "chips", "aria-label": "How the question was read" }, plan(answer.query, unread)),
     answer.notes.length + answer.query.notes.length > 0 && h("p", { class: "fine", text: [...answer.query.notes, ...answer.notes].join(" · ") }),
     h("p", { class: "fine", role: "status", text: list.length ? `${counted(list.length, "memory", "memories")} of ${count(answer.candidates)} looked at` : "Nothing was recalled" }),
     h("ol", { class: "results" }, list),
@@ -57,18 +58,20 @@ function recalled(answer, forget) {
   ];
 }
 
-/** How the question was understood. */
-function plan({ query_type: type, strategy, time_range: range, entities, entity_types: types, ambiguities }) {
+/** How the question was understood. What is read from its words can be removed. */
+function plan({ query_type: type, strategy, time_range: range, entities, entity_types: types, ambiguities }, unread) {
   const span = range && [range.start && fullDay(range.start), fullDay(range.end)].filter(Boolean).join(" to ");
+  const leave = (words) => () => go({ untold: [...unread, words] });
   const chips = [
-    ["intent", `about: ${type.category}`, `ranked as ${strategy.replaceAll("_", " ")}`],
-    range && ["said", span, `read from “${range.words}”`],
-    ...entities.map((entity) => ["entity", `${entity.name}, ${entity.type}`, `${entity.canonical_id}, called “${entity.mention_text}” (${entity.match})`]),
-    ...types.map((name) => ["entity", `any ${name}`, ""]),
-    ...ambiguities.map((each) => ["said unused", `${each.mention_text}?`, `may be ${each.candidates.join(" or ")}`]),
-    type.requires_domain_db && ["routed", "current data", "asks for what the domain database has"],
+    ["intent", `about: ${type.category}`, null, `ranked as ${strategy.replaceAll("_", " ")}`],
+    range && ["said", span, leave(range.words), `read from “${range.words}”`],
+    ...entities.map((entity) => ["entity", `${entity.name}, ${entity.type}`, leave(entity.mention_text), `${entity.canonical_id}, called “${entity.mention_text}” (${entity.match})`]),
+    ...types.map((name) => ["entity", `any ${name}`, null, ""]),
+    ...ambiguities.map((each) => ["said unused", `${each.mention_text}?`, leave(each.mention_text), `may be ${each.candidates.join(" or ")}`]),
+    type.requires_domain_db && ["routed", "current data", null, "asks for what the domain database has"],
   ];
-  return chips.filter(Boolean).map(([kind, label, title]) => h("li", { class: `chip ${kind}`, title: title || null }, h("span", { text: label })));
+  const read = chips.filter(Boolean).map(([kind, label, act, title]) => chip(kind, label, act, { title }));
+  return [...read, ...dropped(unread, (left) => go({ untold: left }))];
 }
 
 function remembered(memory, forget) {
