@@ -1,13 +1,13 @@
 #!/bin/sh
-# Index this repository's own documents and code, ask them a question, remember and recall a fact, and serve all of it.
+# Index this repository's own documents and some of its code, ask them a question, remember and recall a fact, and serve all of it.
 # With --brief the service answers one request and ends; else it stays until Ctrl-C.
 set -eu
 cd "$(dirname "$0")/.."
 brief=${1:-}
 question="what happens to the search indexes after a crash?"
 
-echo "\$ recollect index README.md ARCHITECTURE.md docs src"
-recollect index README.md ARCHITECTURE.md docs src
+echo "\$ recollect index README.md ARCHITECTURE.md docs src/recollect/stores"
+recollect index README.md ARCHITECTURE.md docs src/recollect/stores
 echo
 echo "\$ recollect search \"$question\" --k 3 --explain"
 recollect search "$question" --k 3 --explain
