@@ -1,7 +1,7 @@
 """`python -m benchmarks`: measures Recollect beside its bare parts and prints one report.
 
 A run of everything is kept in benchmarks/results.json and docs/benchmarks.md; one of some parts or sizes is only printed, except for
-what evidence costs, for code, for graphs, for memory and for Postgres, which have tables of their own.
+what evidence costs, for code, for graphs, for memory, for Postgres and for the service, which have tables of their own.
 """
 
 from __future__ import annotations
@@ -23,10 +23,10 @@ HERE = Path(__file__).parent
 RESULTS = HERE / "results.json"
 PAGE = HERE.parent / "docs" / "benchmarks.md"
 SIZES = {"10k": 10_000, "100k": 100_000, "1m": 1_000_000}
-PARTS = ("query", "evidence", "index", "start", "code", "graph", "memory", "postgres")
-APART = ("evidence", "code", "graph", "memory", "postgres")
+PARTS = ("query", "evidence", "index", "start", "code", "graph", "memory", "postgres", "serve")
+APART = ("evidence", "code", "graph", "memory", "postgres", "serve")
 """What has a place of its own on the page."""
-START_SIZE = POSTGRES_SIZE = SIZES["100k"]
+START_SIZE = POSTGRES_SIZE = SERVE_SIZE = SIZES["100k"]
 
 
 def main() -> None:
@@ -66,6 +66,12 @@ def main() -> None:
         results["memory"] = _memory(facts, args)
     if "postgres" in args.parts:
         results["postgres"] = _postgres(facts, args)
+    if "serve" in args.parts:
+        _build(SERVE_SIZE, args, only_missing=True)
+        _say("serving")
+        serve = {"serve": parts.serve(SERVE_SIZE, args.text)}
+        write_between(PAGE, "serve", tables(facts | serve))
+        results |= serve
     print(tables(results))
     if args.parts == list(PARTS) and args.sizes == list(SIZES.values()):
         RESULTS.write_text(json.dumps(results, indent=2) + "\n", encoding="utf-8")

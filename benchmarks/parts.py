@@ -19,6 +19,7 @@ from . import indexing
 from . import memory as memory_part
 from . import postgres as postgres_part
 from . import queries as query_part
+from . import serving as serving_part
 from . import start as start_part
 from .build import build as build_store
 from .build import cutter_of
@@ -138,3 +139,11 @@ def postgres(size: int, text: Path, *, windows: int) -> dict[str, Any]:
 def start(size: int, text: Path) -> dict[str, float]:
     """Ask the store of a size from the shell."""
     return {"chunks": size} | start_part.measure(store_of(size), queries(read_texts(text), QUERIES))
+
+
+def serve(size: int, text: Path) -> dict[str, Any]:
+    """Ask the store of a size through the service, and restart that."""
+    texts, wanted = read_texts(text), serving_part.QUESTIONS
+    # A sentence may come twice.
+    asked = list(dict.fromkeys(queries(texts, 2 * wanted)))[:wanted]
+    return {"chunks": size} | serving_part.measure(store_of(size), CACHE / "stores" / "served", asked)

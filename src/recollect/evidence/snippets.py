@@ -8,7 +8,7 @@ from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from ..analysis import spans
+from ..analysis import spans_of
 from ..analysis import terms as terms_of
 from ..cancellation import stoppable
 from ..errors import InvalidInput
@@ -106,11 +106,11 @@ def _occurrences(lowered: str, term: str, apart: int) -> list[int]:
     return found
 
 
-def _matches(text: str, terms: Collection[str], start: int, end: int, max_chars: int) -> list[_Match]:
+def _matches(text: str, terms: frozenset[str], start: int, end: int, max_chars: int) -> list[_Match]:
     """The words of the span that are asked for, in order; one too long for any window is left out."""
     if not terms:
         return []
-    found = [_Match(start + first, start + last, term) for term, first, last in spans(text[start:end]) if term in terms]
+    found = [_Match(start + first, start + last, term) for term, first, last in spans_of(terms, text[start:end])]
     return [match for match in found if match.end - match.start <= max_chars]
 
 

@@ -260,5 +260,7 @@ async def test_successors_are_told_in_order_and_by_that_type_alone(store: Store)
         Edge("v1", "REFERENCES", "v3"),
     )
     assert await store.successors(SCOPE, ["v1", "v3", "v2", "v1", "nothing"]) == {"v1": ("v2", "v3"), "v2": ("v3",)}
-    assert await store.successors("another", ["v1"]) == {}
+    many = [f"other-{number}" for number in range(50)]
+    assert await store.successors(SCOPE, [*many, "v1"]) == {"v1": ("v2", "v3")}
+    assert await store.successors("another", [*many, "v1"]) == await store.successors("another", ["v1"]) == {}
     assert await store.successors(SCOPE, []) == {}

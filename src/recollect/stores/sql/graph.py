@@ -14,6 +14,7 @@ from .rows import pages
 from .schema import IS_SUCCESSION, EdgeRow
 
 PER_STATEMENT = 5_000
+A_FEW: Final = 10
 EDGE_COLUMNS: Final = (EdgeRow.source, EdgeRow.type, EdgeRow.target, EdgeRow.weight, EdgeRow.origin)
 
 
@@ -46,9 +47,18 @@ SUPERSEDING: Final = (
 )
 
 
+_FIRST_SUPERSEDED: Final = (
+    # In the order of the index that has such edges alone: without it SQLite reads all edges of the scope in another.
+    select(EdgeRow.target).where(EdgeRow.scope == bindparam("scope"), IS_SUCCESSION).order_by(EdgeRow.target, EdgeRow.source).limit(1)
+)
+
+
 def successors(connection: Connection, scope: str, ids: Sequence[str]) -> dict[str, tuple[str, ...]]:
     """What took the place of these items, by id."""
     found: dict[str, list[str]] = {}
+    # Where nothing was superseded, it need not be asked of each: of 200 that takes .15 ms, most of it to put the statement together.
+    if len(ids) > A_FEW and connection.execute(_FIRST_SUPERSEDED, {"scope": scope}).first() is None:
+        return {}
     for page in pages(list(dict.fromkeys(ids))):
         for target, source in connection.execute(SUPERSEDING, {"scope": scope, "ids": page}):
             found.setdefault(target, []).append(source)

@@ -176,7 +176,8 @@ class SqlReading(ABC):
         return await self._read_of(scope, len(nodes), read)
 
     async def successors(self, scope: str, ids: Sequence[str]) -> dict[str, tuple[str, ...]]:
-        return await self._read_of(scope, len(ids), partial(graph.successors, scope=scope, ids=ids))
+        # As one item, whatever their number: the index that is looked into has few edges, and often none.
+        return await self._read_of(scope, 1, partial(graph.successors, scope=scope, ids=ids))
 
     async def walk(
         self,

@@ -149,7 +149,7 @@ class Collector:
             return _PRESENT.add_columns(true() if where is None else holds(where, self._scope, per_row=True))
 
         query = _PASSING.of_filter(where, self._scope, make=made)
-        return {seq: (item_id, passes) for seq, item_id, passes in self._connection.execute(query, self._given(seqs))}
+        return {seq: (item_id, passes) for seq, item_id, passes in self._connection.execute(query, self._given(seqs)).all()}
 
     def _successors(self, seqs: list[int]) -> dict[int, int]:
         return {old: new for old, new in self._connection.execute(_SUCCESSORS, self._given(seqs)) if new is not None}
