@@ -21,6 +21,7 @@ from recollect.ports import Embedder, Llm, Store, TokenCounter
 from recollect.serve_settings import KeySettings, ServeSettings
 from recollect.settings import Settings
 from recollect.surfaces.http.app import application
+from recollect.surfaces.http.connections import Connection
 from recollect.surfaces.http.running import bind
 from recollect.surfaces.keys import hash_of
 
@@ -113,7 +114,7 @@ def served(
         else:
             library = Library(store, embedder=embedder, llm=llm, options=configured)
         async with library:
-            server = uvicorn.Server(uvicorn.Config(application(library, options), log_config=None, lifespan="on"))
+            server = uvicorn.Server(uvicorn.Config(application(library, options), http=Connection, log_config=None, lifespan="on"))
             running.append(Served(f"http://127.0.0.1:{listening.getsockname()[1]}", library, asyncio.get_running_loop()))
             task = asyncio.ensure_future(server.serve([listening]))
             while not server.started and not task.done():

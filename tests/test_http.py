@@ -10,6 +10,7 @@ import httpx
 import pytest
 
 from recollect import AssembledContext, AugmentedContext, GraphContext, ImpactContext, RetrievalResult
+from recollect.ingest.records import MAX_BAD
 from served import NOTES, Served, model, put_notes, served
 
 
@@ -146,6 +147,17 @@ def test_words_that_are_not_to_be_read_are_not(client: httpx.Client) -> None:
 # Items.
 
 
+@pytest.mark.parametrize("path", ["/items", "/memories"])
+def test_a_body_that_is_no_json_lines_at_all_is_not_told_line_by_line(client: httpx.Client, path: str) -> None:
+    lines = b"x\n" * (MAX_BAD + 1)
+    answer = client.post(path, content=lines, headers={"Content-Type": "application/x-ndjson"}, params={"scope": "bad"})
+    assert problem(answer, 422).startswith(f"more than {MAX_BAD} lines are bad, the last of them body:{MAX_BAD + 1}:1: not JSON")
+
+
+def test_an_id_that_cannot_be_kept_is_refused(client: httpx.Client) -> None:
+    assert "the id is 'a\\x00b'" in problem(client.put("/items/a%00b", json={"text": "Here."}), 422)
+
+
 def test_an_item_is_put_read_and_removed(client: httpx.Client) -> None:
     path = "/items/notes/a b?#%/é.md".replace("?", "%3F").replace("#", "%23").replace("%/", "%25/")
     assert client.put(path, json={"text": "Tea at four.\nCake at five.", "year": 2024}).json() == {
@@ -241,7 +253,8 @@ def test_the_time_line_goes_back_page_by_page_and_misses_none_of_one_time(client
     assert [day for day, _ in told] == days
     assert len({text for _, text in told}) == len(days)
     assert client.get("/memories", params=scope | {"type": "summary"}).json()["memories"] == []
-    assert "`next` of a page" in problem(client.get("/memories", params=scope | {"before": "yesterday"}), 422)
+    for wrong in ("yesterday", "0001-01-01T00:00:00+14:00", "9999-12-31T23:59:59-14:00", "2024-05-17", "2024-05-17T00:00:00Z~-1"):
+        assert "`next` of a page" in problem(client.get("/memories", params=scope | {"before": wrong}), 422)
     problem(client.get("/memories", params=scope | {"type": "dream"}), 422)
     assert problem(client.get("/memories", params=scope | {"limit": "x"}), 422).startswith("limit is 'x'")
 

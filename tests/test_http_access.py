@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
+import socket
 from collections.abc import Iterator
 from pathlib import Path
 
 import httpx
 import pytest
 
-from recollect.errors import InvalidInput
+from recollect.errors import InvalidInput, StoreUnreachable
+from recollect.model import Space
 from recollect.serve_settings import ServeSettings
 from recollect.stores.reference import ReferenceStore
 from recollect.surfaces.http.access import Bucket, Door, check_host
 from recollect.surfaces.http.problems import Refused
-from served import Served, key, model, served
+from served import PATIENCE_S, Served, key, model, served
 from test_http import problem
 
 READER, READS = key("reader", "ann")
@@ -84,6 +86,23 @@ def test_a_body_names_no_scope(service: Served, method: str, path: str, body: di
         assert "secret of bob" not in told
 
 
+def test_a_scope_that_is_named_twice_or_in_other_signs_is_checked_as_it_is_used(service: Served) -> None:
+    with service.client(READER) as client:
+        for query in ("scope=ann&scope=eve", "scope=%65ve", "scope=ann&%73cope=eve", "scope=eve&scope=bob"):
+            assert "is not for the scope" in problem(client.get(f"/items/secret?{query}"), 403)
+        assert client.get("/items/secret?scope=eve&scope=ann").json()["text"] == "The secret of ann is a cake."
+
+
+@pytest.mark.parametrize(
+    "path", ["//health/../status", "/health/../status", "/page/../status", "/healthy", "/page/..%2fstatus", "/docs/../metrics"]
+)
+def test_no_spelling_of_a_path_leads_past_the_key(service: Served, path: str) -> None:
+    host, port = service.url.removeprefix("http://").split(":")
+    with socket.create_connection((host, int(port)), timeout=PATIENCE_S) as connection:
+        connection.sendall(f"GET {path} HTTP/1.1\r\nHost: {host}\r\nConnection: close\r\n\r\n".encode())
+        assert connection.makefile("rb").readline().split()[1] in (b"401", b"404")
+
+
 def test_a_record_that_names_a_scope_stays_in_that_of_its_key(service: Served) -> None:
     with service.client(WRITER) as client, service.client(ADMIN) as admin:
         client.put("/items/smuggled", params={"scope": "ann"}, json={"text": "Smuggled.", "scope": "eve"}).raise_for_status()
@@ -96,6 +115,14 @@ def test_a_key_that_reads_does_not_write(service: Served, method: str, path: str
     with service.client(READER) as client:
         assert "may read only" in problem(client.request(method, path, json=body), 403)
         assert client.get("/items/secret").json()["text"] == "The secret of ann is a cake."
+
+
+def test_of_a_key_that_reads_no_lines_are_taken_in(service: Served) -> None:
+    host, port = service.url.removeprefix("http://").split(":")
+    with socket.create_connection((host, int(port)), timeout=PATIENCE_S) as connection:
+        head = f"POST /items HTTP/1.1\r\nHost: {host}\r\nAuthorization: Bearer {READER}\r\nContent-Type: application/x-ndjson\r\n"
+        connection.sendall(f"{head}Content-Length: 900000000\r\n\r\n".encode())
+        assert b" 403 " in connection.makefile("rb").readline()  # And not one byte of the body was waited for.
 
 
 def test_a_key_has_its_scope_or_says_which(service: Served) -> None:
@@ -113,6 +140,17 @@ def test_the_page_the_description_and_the_health_are_for_everybody(service: Serv
     with service.client() as client:
         for path in ("/", "/health", "/openapi.json"):
             assert client.get(path).status_code == 200
+
+
+def test_what_is_told_to_everybody_does_not_say_where_the_store_is() -> None:
+    class Lost(ReferenceStore):
+        async def space(self) -> Space | None:
+            raise StoreUnreachable("postgresql://ann@db.internal/notes does not answer: check that the server runs, and the URL")
+
+    with served(Lost(), embedder=None, options=ServeSettings(keys=[READS])) as running, running.client() as client:
+        answer = client.get("/health")
+        assert "the store does not answer" in problem(answer, 503)
+        assert "internal" not in answer.text
 
 
 def test_who_asks_too_often_is_told_when_to_come_again(service: Served) -> None:
@@ -161,7 +199,13 @@ def test_without_keys_only_this_machine_and_no_foreign_page_is_let_in(tmp_path: 
         assert "access-control-allow-origin" not in client.get("/status").headers
 
 
-@pytest.mark.parametrize("host", ["localhost:80", "127.0.0.1", "[::1]:8377", "LOCALHOST", "box.lan:9"])
+@pytest.mark.parametrize("origin", ["http://[::1", "http://[evil]", "://", "http://", "\u00e9", "127.0.0.1", "null"])
+def test_an_origin_that_is_none_is_refused_as_a_foreign_one(service: Served, origin: str) -> None:
+    answer = httpx.get(f"{service.url}/health", headers={"Origin": origin.encode("latin-1")})
+    assert "the origin is" in problem(answer, 403)
+
+
+@pytest.mark.parametrize("host", ["localhost:80", "127.0.0.1", "127.8.8.8:1", "[::1]:8377", "LOCALHOST", "box.lan:9"])
 def test_names_of_this_machine_are_known_and_those_that_are_set(host: str) -> None:
     Door(ServeSettings(hosts=["Box.lan"]), "default").check_page(host, None)
     with pytest.raises(Refused):

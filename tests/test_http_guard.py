@@ -10,13 +10,17 @@ from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from pathlib import Path
+from time import sleep
 
 import httpx
 import pytest
+from starlette.types import Message
 
+from recollect.library import Library
 from recollect.model import StoreStatus
 from recollect.serve_settings import ServeSettings
 from recollect.stores.reference import ReferenceStore
+from recollect.surfaces.http.app import application
 from recollect.surfaces.http.problems import Refused
 from recollect.surfaces.http.queue import Turns
 from recollect.telemetry import JsonLines
@@ -86,6 +90,27 @@ def await_refusal(service: Served) -> httpx.Response:
     raise AssertionError("nobody was refused")
 
 
+def test_who_goes_away_while_waiting_leaves_the_queue(narrow: Served, held: Held) -> None:
+    first = raw(narrow, json.dumps(ASKED).encode())
+    assert held.asked.wait(PATIENCE_S)
+    with narrow.client() as client:
+        for _ in range(3):
+            waiting = raw(narrow, json.dumps({"query": "backups"}).encode())
+            await_number(client, 'recollect_http_waiting{lane="asking"} 1.0')
+            waiting.close()
+            await_number(client, 'recollect_http_waiting{lane="asking"} 0.0')
+    first.close()
+    assert held.stopped.wait(PATIENCE_S)
+
+
+def await_number(client: httpx.Client, line: str) -> None:
+    for _ in range(PATIENCE_S * 50):
+        if line in client.get("/metrics").text:
+            return
+        sleep(0.02)
+    raise AssertionError(f"it never was so: {line}")
+
+
 def test_health_is_told_however_many_wait(narrow: Served, held: Held) -> None:
     connections = [raw(narrow, json.dumps(ASKED).encode()) for _ in range(2)]
     assert held.asked.wait(PATIENCE_S)
@@ -137,6 +162,40 @@ def test_what_nobody_foresaw_is_told_in_a_line_and_logged_whole(caplog: pytest.L
     assert "ZeroDivisionError" in JsonLines().format(record)
 
 
+def test_what_is_wrong_is_told_in_one_line_that_is_not_long() -> None:
+    with served(ReferenceStore(), embedder=None) as running, running.client() as client:
+        said = problem(client.post("/retrieval/graph", json={"start_node": "x" * 100_000}), 404)
+        assert said.startswith("there is no node 'xxx")
+        assert len(said) < 1_100
+        assert problem(client.get("/memories", params={"type": "dreams"}), 422).startswith("type is 'dreams'")
+
+
+def test_a_service_that_ends_tells_whom_it_does_not_answer_any_more(held: Held) -> None:
+    async def run() -> list[Message]:
+        library = Library(ReferenceStore(), embedder=held)
+        guard, sent = application(library, ServeSettings()), list[Message]()
+        scope = {"type": "http", "method": "POST", "path": "/retrieval/search", "query_string": b"", "headers": [(b"host", b"localhost")]}
+        never = asyncio.Event()
+
+        async def receive() -> Message:
+            await never.wait()
+            raise AssertionError
+
+        async def send(message: Message) -> None:
+            sent.append(message)
+
+        async with library:
+            task = asyncio.ensure_future(guard(scope, receive, send))
+            await asyncio.sleep(0)
+            task.cancel()
+            await task
+        return sent
+
+    head, body = asyncio.run(run())
+    assert head["status"] == 503
+    assert "the service is ending" in json.loads(body["body"])["detail"]
+
+
 def test_an_access_is_one_line_with_its_facts(caplog: pytest.LogCaptureFixture) -> None:
     with caplog.at_level(logging.INFO, "recollect.access"), served(ReferenceStore(), embedder=None) as running, running.client() as client:
         client.get("/items/a%20secret%20name", headers={"X-Request-ID": "r-1"})
@@ -168,6 +227,27 @@ def test_turns_come_in_order_and_are_handed_on() -> None:
         go.set()
         await asyncio.gather(*tasks, return_exceptions=True)
         assert (turns.running, turns.waiting, order) == (0, 0, [0, 1, 3])
+
+    asyncio.run(run())
+
+
+def test_who_leaves_just_before_a_turn_is_handed_on_is_passed_over() -> None:
+    async def run() -> None:
+        turns = Turns(1, 2)
+        first = turns.turn()
+        await first.__aenter__()
+
+        async def work() -> None:
+            async with turns.turn():
+                pass
+
+        second, third = asyncio.ensure_future(work()), asyncio.ensure_future(work())
+        await asyncio.sleep(0)
+        second.cancel()
+        await first.__aexit__(None, None, None)  # The second one has left, and does not know yet.
+        await asyncio.gather(second, third, return_exceptions=True)
+        assert second.cancelled()
+        assert (third.exception(), turns.running, turns.waiting) == (None, 0, 0)
 
     asyncio.run(run())
 

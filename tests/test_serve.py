@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import os
 import re
@@ -11,8 +12,9 @@ import subprocess
 import sys
 import threading
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from itertools import count
+from multiprocessing import get_context
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from time import sleep
@@ -21,7 +23,10 @@ import httpx
 import pytest
 import yaml
 
-from recollect.settings import load
+from recollect.library import Library
+from recollect.serve_settings import ServeSettings
+from recollect.settings import Settings, load
+from recollect.surfaces.http.workers import PAUSE_S, Place, Workers
 from recollect.surfaces.keys import hash_of
 
 IN_MEMORY = Path("/dev/shm")
@@ -35,7 +40,7 @@ def serving(folder: Path, *options: str, port: int = 0) -> Iterator[tuple[subpro
     command = [sys.executable, "-m", "recollect", "serve", "--json", "--port", str(port), "--store", str(folder / "store"), *options]
     environment = os.environ | {"RECOLLECT_EMBED_MODEL": "none"}
     with subprocess.Popen(
-        command, cwd=folder, stdout=subprocess.PIPE, stderr=(folder / "log").open("a"), text=True, env=environment
+        command, cwd=folder, start_new_session=True, stdout=subprocess.PIPE, stderr=(folder / "log").open("a"), text=True, env=environment
     ) as process:
         try:
             assert process.stdout is not None
@@ -140,6 +145,43 @@ def test_several_processes_answer_as_one_and_end_as_one(tmp_path: Path) -> None:
         raise AssertionError("a process went on without the one that began it")
 
 
+def test_a_process_that_cannot_begin_says_why_in_a_line(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    library = Library.open(tmp_path / "store", options=Settings.model_validate({"embed": {"model": "none"}}))
+    with socket.socket() as taken, ExitStack() as stack:
+        taken.bind(("127.0.0.1", 0))
+        taken.listen()
+        options = ServeSettings(port=taken.getsockname()[1], workers=2)
+        stack.enter_context(Workers(library, options))
+        said = ""
+        for _ in range(PATIENCE_S * 10):
+            said += capfd.readouterr().err
+            if "cannot go on" in said:
+                break
+            sleep(0.1)
+    said += capfd.readouterr().err
+    asyncio.run(library.close())
+    assert "worker 1 cannot go on: " in said
+    assert "Traceback" not in said
+
+
+def test_ctrl_c_ends_all_processes_in_peace_while_one_of_them_begins(tmp_path: Path) -> None:
+    with serving(tmp_path, "--workers", "2") as (process, _):
+        os.killpg(process.pid, signal.SIGINT)  # As a terminal does.
+        assert process.wait(PATIENCE_S) == 0
+    said = (tmp_path / "log").read_text()
+    assert "Traceback" not in said
+    assert "takes its place" not in said
+
+
+def test_whoever_dies_young_is_followed_ever_later() -> None:
+    process = get_context("spawn").Process()
+    pauses = [PAUSE_S]
+    for _ in range(8):
+        pauses.append(Place(process, began=100.0, pause_s=pauses[-1]).pause_after(101.0))
+    assert pauses == [1, 2, 4, 8, 16, 32, 60, 60, 60]
+    assert Place(process, began=100.0, pause_s=60.0).pause_after(200.0) == PAUSE_S
+
+
 def test_a_port_that_is_taken_is_told(tmp_path: Path, run: Run) -> None:
     with socket.socket() as taken:
         taken.bind(("127.0.0.1", 0))
@@ -168,6 +210,7 @@ def test_a_key_is_made_and_its_hash_is_what_the_settings_take(tmp_path: Path, ru
     told = json.loads(run("key", "other", "--json")[1])
     assert told["entry"] == {"name": "other", "hash": hash_of(told["key"]), "scopes": ["default"], "may": "read"}
     assert run("key", "x" * 65)[0] == 2
+    assert run("key", "other", "--scope", "")[0] == 2
 
 
 def test_settings_with_keys_that_cannot_be_are_told(tmp_path: Path, run: Run) -> None:

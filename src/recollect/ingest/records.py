@@ -29,6 +29,8 @@ FIELDS: Final = frozenset(
 )
 # The depth filters allow as well, and far from where writing JSON back fails (about 1,000).
 MAX_METADATA_DEPTH: Final = 32
+MAX_BAD: Final = 100_000
+"""Bad lines that are told one by one: each takes 800 bytes, four hundred times as much as a line can be short."""
 INT64: Final = range(-(2**63), 2**63)
 _SHORT = Repr()
 _SHORT.maxstring = _SHORT.maxother = _SHORT.maxlong = 80
@@ -73,6 +75,7 @@ def _encoded(line: object) -> bytes:
 
 def read_records(lines: Iterable[bytes], *, scope: str, name: str, now: datetime) -> Iterator[Item | BadRecord]:
     """An item, or what is wrong, for each line that is not blank. `now` dates the records that have no date."""
+    bad_ones = 0
     for number, line in enumerate(lines, 1):
         if number == 1:
             line = line.removeprefix(b"\xef\xbb\xbf")
@@ -81,7 +84,18 @@ def read_records(lines: Iterable[bytes], *, scope: str, name: str, now: datetime
         try:
             yield _item(parsed(line), scope, now)
         except Bad as bad:
-            yield BadRecord(name, number, bad.column, bad.reason)
+            found = BadRecord(name, number, bad.column, bad.reason)
+            bad_ones += 1
+            bear(bad_ones, found)
+            yield found
+
+
+def bear(bad_ones: int, last: object) -> None:
+    """Go on after a bad line, unless there have been so many that it is no such file."""
+    if bad_ones > MAX_BAD:
+        raise InvalidInput(
+            f"more than {MAX_BAD} lines are bad, the last of them {last}: what came before is kept; give JSON Lines"
+        ) from None
 
 
 def parsed(line: bytes, *, such_as: str = "{'text': '...'}") -> dict[str, Any]:

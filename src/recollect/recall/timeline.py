@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from datetime import datetime
+from datetime import UTC, datetime
 from typing import NamedTuple, cast
 
 from ..errors import InvalidInput
@@ -48,10 +48,11 @@ def read(before: str) -> Place:
     """The place that a text names."""
     at, mark, seen = before.partition(MARK)
     try:
-        found = Place(datetime.fromisoformat(at), int(seen) if mark else 0)
-        if found.at.utcoffset() is None or not 0 <= found.seen < 10**9:
+        named = datetime.fromisoformat(at)
+        found = Place(named.astimezone(UTC), int(seen) if mark else 0)
+        if named.utcoffset() is None or not 0 <= found.seen < 10**9:
             raise ValueError
-    except ValueError:
+    except (ValueError, OverflowError):
         raise InvalidInput(f"before is {shown(before)}: give the `next` of a page, or a time such as 2024-05-17T00:00:00Z") from None
     return found
 

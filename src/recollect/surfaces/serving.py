@@ -7,6 +7,7 @@ from argparse import Namespace
 from typing import TYPE_CHECKING, Any
 
 from ..errors import InvalidInput, MissingExtra
+from ..request import check_scope
 from .grammar import add_verb
 from .screen import Screen
 from .verbs import WORKED
@@ -76,6 +77,8 @@ async def key(settings: Settings, args: Namespace, screen: Screen) -> int:
         raise InvalidInput(f"the name is {args.name!r:.80}: give 1 to {MAX_NAME} characters")
     made, kept = new_key()
     scopes = [args.scope] if isinstance(args.scope, str) else args.scope or [settings.scope]
+    for scope in scopes:
+        check_scope(scope)
     entry = KeySettings(name=args.name, hash=kept, scopes=scopes, may="write" if args.write else "read")
     if screen.as_json:
         screen.show_json({"key": made, "entry": entry.model_dump(exclude_none=True)})

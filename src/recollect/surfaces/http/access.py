@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from ipaddress import ip_address
+from math import ceil
 from typing import Final
-from urllib.parse import urlsplit
 
 from ...errors import InvalidInput
 from ...request import check_scope
@@ -15,7 +15,6 @@ from ..keys import hash_of
 from .problems import Refused
 
 BURST_S: Final = 4.0
-LOCAL: Final = frozenset({"localhost", "127.0.0.1", "::1"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,6 +39,11 @@ class Access:
     @property
     def may_write(self) -> bool:
         return self.caller.may_write
+
+    def check_write(self) -> None:
+        """Refuse a caller that may only read."""
+        if not self.may_write:
+            raise Refused(403, f"the key {self.caller.name!r} may read only: ask with one that may write")
 
 
 ANYBODY_HERE: Final = Caller("local", frozenset({EVERY_SCOPE}), may_write=True)
@@ -87,14 +91,14 @@ class Door:
         self._default = default_scope
         self._callers = {key.hash: _caller(key) for key in options.keys}
         self._buckets = {key.name: Bucket(key.requests_per_s or options.requests_per_s) for key in options.keys}
-        self._hosts = LOCAL | {host.lower() for host in options.hosts}
+        self._hosts = frozenset(host.lower() for host in options.hosts)
         self._origins = frozenset(origin.rstrip("/").lower() for origin in options.origins)
 
     def check_page(self, host: str, origin: str | None) -> None:
         """Refuse a page of another site, and without keys also a name that somebody else made point to this machine."""
-        if not self._callers and _name_of(host) not in self._hosts:
+        if not self._callers and not is_local(_name_of(host)) and _name_of(host) not in self._hosts:
             raise Refused(403, f"the host is {host!r:.80}: call the service by the name of this machine, or name this one in 'serve.hosts'")
-        if origin and urlsplit(origin).netloc.lower() != host.lower() and origin.lower() not in self._origins:
+        if origin and origin.lower().partition("://")[2] != host.lower() and origin.lower() not in self._origins:
             raise Refused(
                 403, f"the origin is {origin!r:.80}: pages of other sites may not call the service, unless 'serve.origins' names them"
             )
@@ -113,7 +117,7 @@ class Door:
             said = "the key is not known" if authorization else "a key is needed"
             raise Refused(401, f"{said}: send one that was given to you as 'Authorization: Bearer KEY'", {"WWW-Authenticate": "Bearer"})
         if wait_s := self._buckets[found.name].wait_s(now):
-            raise Refused(429, f"the key {found.name!r} asks too often: wait {wait_s:.1f} s", {"Retry-After": str(max(1, round(wait_s)))})
+            raise Refused(429, f"the key {found.name!r} asks too often: wait {wait_s:.1f} s", {"Retry-After": str(ceil(wait_s))})
         return found
 
     def access(self, caller: Caller, asked: str | None) -> Access:

@@ -98,7 +98,8 @@ async def _refused(_: Request, error: Exception) -> Response:
             return response_to(error)
         case RequestValidationError():
             first = error.errors()[0]
-            return response_to(Refused(422, f"{first['loc'][-1]} is {first['input']!r:.80}: {first['msg'][:1].lower()}{first['msg'][1:]}"))
+            name = next(each for each in reversed(first["loc"]) if isinstance(each, str))
+            return response_to(Refused(422, f"{name} is {first['input']!r:.80}: {first['msg'][:1].lower()}{first['msg'][1:]}"))
         case HTTPException():
             said = {404: "there is no such address: /openapi.json has those there are", 405: "that address is not used so"}
             return response_to(Refused(error.status_code, said.get(error.status_code, error.detail), error.headers))

@@ -75,6 +75,8 @@ class Guard:
             await answer.instead(scope, receive, response_to(error))
         except _Gone:
             answer.status = GONE
+        except asyncio.CancelledError:  # By nobody but a service that ends, and has waited for long enough.
+            await answer.instead(scope, receive, response_to(Refused(503, "the service is ending: come again in a moment")))
         except Exception:  # The last resort of a service that goes on: told in full in the log, and in one line to the caller.
             log.exception("a request failed")
             await answer.instead(scope, receive, unexpected())
@@ -93,14 +95,15 @@ class Guard:
             await self._app(scope, receive, answer.send)
             return
         asked = dict(parse_qsl(scope["query_string"].decode("latin-1"), keep_blank_values=True)).get("scope")
-        scope.setdefault("state", {})["access"] = self._door.access(caller, asked)
-        is_bulk = path in BULK and headers.get("content-type", "").partition(";")[0].strip().lower() in NDJSON
+        access = self._door.access(caller, asked)
+        scope.setdefault("state", {})["access"] = access
+        is_bulk = scope["method"] == "POST" and path in BULK and headers.get("content-type", "").partition(";")[0].strip().lower() in NDJSON
+        if is_bulk:
+            access.check_write()  # Before a gigabyte is taken in of somebody who may not send any.
         with SpooledTemporaryFile(IN_MEMORY) as body:
             await self._read(headers, receive, body, is_bulk=is_bulk)
             scope["state"]["body"] = body
-            lane = self._lanes[lane_of(scope["method"], path)]
-            async with lane.turns.turn():
-                await self._worked(scope, receive, answer, body, lane)
+            await self._worked(scope, receive, answer, self._lanes[lane_of(scope["method"], path)])
 
     async def _read(self, headers: Headers, receive: Receive, body: IO[bytes], *, is_bulk: bool) -> None:
         """Take the whole body in before the request has its turn, so that nobody waits for a slow sender."""
@@ -123,27 +126,36 @@ class Guard:
             raise Refused(408, "the body did not come in time: send it faster, or in parts") from None
         body.seek(0)
 
-    async def _worked(self, scope: Scope, receive: Receive, answer: _Answer, body: IO[bytes], lane: Lane) -> None:
-        """Do the work, until it is done, late, or nobody waits for it."""
-        work = asyncio.ensure_future(self._app(scope, _Buffered(body).receive, answer.send))
+    async def _worked(self, scope: Scope, receive: Receive, answer: _Answer, lane: Lane) -> None:
+        """Do the work, until it is done, late, or nobody waits for it: neither for its end, nor any more for its turn."""
+        work = asyncio.ensure_future(self._in_turn(scope, answer, lane))
         watcher = asyncio.ensure_future(_until_gone(receive))
         awaited = {work} if lane.name == "writing" else {work, watcher}
         try:
-            done, _ = await asyncio.wait(awaited, timeout=lane.timeout_s + GRACE_S, return_when=asyncio.FIRST_COMPLETED)
-            if work in done:
-                work.result()
-            elif watcher in done:
+            done, _ = await asyncio.wait(awaited, return_when=asyncio.FIRST_COMPLETED)
+            if work not in done:
                 raise _Gone
-            else:
-                raise DeadlineExceeded(f"there was no answer within {lane.timeout_s:g} s: ask for less, or set 'serve.timeout_s' higher")
+            work.result()
         finally:
             watcher.cancel()
             work.cancel()
             await asyncio.wait({work})
 
+    async def _in_turn(self, scope: Scope, answer: _Answer, lane: Lane) -> None:
+        limit = asyncio.timeout(None)
+        try:
+            async with lane.turns.turn(), limit:
+                limit.reschedule(asyncio.get_running_loop().time() + lane.timeout_s + GRACE_S)
+                await self._app(scope, _Buffered(scope["state"]["body"]).receive, answer.send)
+        except TimeoutError:
+            if not limit.expired():
+                raise
+            said = f"there was no answer within {lane.timeout_s:g} s: ask for less, or set '{lane.setting}' higher"
+            raise DeadlineExceeded(said) from None
+
     def _tell(self, scope: Scope, answer: _Answer, took_s: float) -> None:
         """One line in the log, and the numbers."""
-        route = getattr(scope.get("route"), "path", None) or scope.get("mounted") or "other"
+        route = getattr(scope.get("route"), "path", None) or "other"
         self._watching.answered(scope["method"], route, answer.status, took_s)
         access = scope.get("state", {}).get("access")
         facts: dict[str, Any] = {

@@ -10,6 +10,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from ...errors import InvalidInput, NotFound
+from ...ingest.decode import mended
 from ...ingest.records import Bad, parsed
 from ...library import Library
 from ...spans import Span, is_place
@@ -60,6 +61,8 @@ def routes(service: Service) -> APIRouter:
 
 
 async def _put(library: Library, item_id: str, body: bytes) -> PutAnswer:
+    if mended(item_id) != item_id:
+        raise InvalidInput(f"the id is {item_id!r:.80}, which cannot be kept as it is: leave out what is no character")
     try:
         record = parsed(body) | {"id": item_id}
     except Bad as bad:

@@ -25,6 +25,11 @@ class Lane:
     turns: Turns
     timeout_s: float
 
+    @property
+    def setting(self) -> str:
+        """What sets how long that is."""
+        return {"asking": "serve.timeout_s", "answering": "llm.answer_timeout_s", "writing": "serve.write_timeout_s"}[self.name]
+
 
 def lane_of(method: str, path: str) -> LaneName:
     """The lane of a request."""

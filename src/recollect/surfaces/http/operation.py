@@ -2,16 +2,22 @@
 
 from __future__ import annotations
 
+import logging
+
 from fastapi import APIRouter
 from starlette.requests import Request
 from starlette.responses import Response
 
 from ... import __version__
+from ...errors import RecollectError
 from ...library import Library
 from .access import Access
 from .answers import HealthAnswer, StatusAnswer, answered
+from .problems import Refused, status_of
 from .service import Service, access_of
 from .watching import MEDIA_TYPE
+
+log = logging.getLogger("recollect.service")
 
 
 def routes(service: Service) -> APIRouter:
@@ -26,7 +32,12 @@ def routes(service: Service) -> APIRouter:
     @router.get("/health", response_model=HealthAnswer)
     async def health() -> Response:
         """Whether the store answers."""
-        await service.library.store.space()
+        try:
+            await service.library.store.space()
+        except RecollectError as error:
+            log.warning("the store is not well: %s", error)
+            # It is told to everybody: neither where the store is, nor by which name it is opened.
+            raise Refused(status_of(error), "the store does not answer as it should; the log of the service tells more") from None
         return answered(HealthAnswer())
 
     @router.get("/metrics", response_class=Response, responses={200: {"content": {"text/plain": {"schema": {"type": "string"}}}}})

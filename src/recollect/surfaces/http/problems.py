@@ -16,6 +16,8 @@ from ...telemetry import request_id
 
 MEDIA_TYPE: Final = "application/problem+json"
 RETRY_S: Final = 1
+MAX_DETAIL_CHARS: Final = 1_000
+"""What is told of an error; some name a value that was given, which may be long."""
 GONE: Final = 499
 """What a log has for a request whose client went away; nobody gets it."""
 
@@ -91,9 +93,14 @@ def problem_of(error: RecollectError) -> Problem:
         type=type(error).__name__ if not isinstance(error, Refused) else "Refused",
         title=TITLES.get(status, "Error"),
         status=status,
-        detail=str(error),
+        detail=_one_line(str(error)),
         request_id=request_id.get(),
     )
+
+
+def _one_line(said: str) -> str:
+    line = " ".join(said.split())
+    return line if len(line) <= MAX_DETAIL_CHARS else f"{line[:MAX_DETAIL_CHARS]}..."
 
 
 def response_to(error: RecollectError) -> Response:

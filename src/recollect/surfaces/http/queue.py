@@ -50,7 +50,7 @@ class Turns:
         except asyncio.CancelledError:
             if mine.done() and not mine.cancelled():
                 self._go()  # The turn had come just then: it is the next one's.
-            else:
+            elif mine in self._queue:  # Else it was passed over already.
                 self._queue.remove(mine)
             raise
 

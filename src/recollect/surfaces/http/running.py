@@ -21,6 +21,7 @@ from ...serve_settings import LogFormat, ServeSettings
 from ...telemetry import JsonLines
 from .access import check_host
 from .app import application
+from .connections import Connection
 from .peers import Peer
 from .workers import Workers
 
@@ -32,7 +33,12 @@ GRACE_S: Final = 10
 
 
 class Server(uvicorn.Server):
-    """A server whose signals are handled here: uvicorn's own way ends the process before the store is closed."""
+    """A server whose signals are handled here: uvicorn's own way ends the process before the store is closed. `ending` is called once it
+    is told to end."""
+
+    def __init__(self, config: uvicorn.Config, ending: Callable[[], None]) -> None:
+        super().__init__(config)
+        self._ending = ending
 
     @contextmanager
     def capture_signals(self) -> Iterator[None]:
@@ -51,6 +57,7 @@ class Server(uvicorn.Server):
         """The first signal lets what is under way come to its end, a second one does not."""
         self.force_exit = self.should_exit
         self.should_exit = True
+        self._ending()
 
 
 async def serve(library: Library, options: ServeSettings, *, told: Callable[[str], None]) -> None:
@@ -60,14 +67,21 @@ async def serve(library: Library, options: ServeSettings, *, told: Callable[[str
         options = options.model_copy(update={"port": free.getsockname()[1]})
     host = f"[{options.host}]" if ":" in options.host else options.host
     with Workers(library, options) as workers:
-        await answer(library, options, workers.first, told=lambda: told(f"http://{host}:{options.port}"))
+        await answer(library, options, workers.first, told=lambda: told(f"http://{host}:{options.port}"), ending=workers.replace_no_more)
 
 
-async def answer(library: Library, options: ServeSettings, peer: Peer, *, told: Callable[[], None] = lambda: None) -> None:
+def _nothing() -> None:
+    """Where nobody wants to know."""
+
+
+async def answer(
+    library: Library, options: ServeSettings, peer: Peer, *, told: Callable[[], None] = _nothing, ending: Callable[[], None] = _nothing
+) -> None:
     """What one process does: it answers until it is told to end, or is left alone by the one that began it."""
     listening = bind(options, shared=options.workers > 1)
     config = uvicorn.Config(
         application(library, options, peer),
+        http=Connection,
         log_config=None,
         access_log=False,
         server_header=False,
@@ -76,12 +90,14 @@ async def answer(library: Library, options: ServeSettings, peer: Peer, *, told: 
         timeout_keep_alive=75,
         lifespan="on",
     )
-    server = Server(config)
+    server = Server(config, ending)
     watch = asyncio.ensure_future(_started(server, told))
     async with peer.reachable():
         with peer.left_alone(server.end):
             try:
                 await server.serve([listening])
+                if cut_short := set(server.server_state.tasks):
+                    await asyncio.wait(cut_short, timeout=GRACE_S)  # They let go of the store before it is closed.
             finally:
                 watch.cancel()
                 listening.close()

@@ -11,7 +11,6 @@ from starlette.requests import Request
 from ...library import Library
 from ...serve_settings import ServeSettings
 from .access import Access
-from .problems import Refused
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,8 +29,7 @@ class Service:
     def writing(self, request: Request) -> Library:
         """The same, if the caller may write."""
         access = access_of(request)
-        if not access.may_write:
-            raise Refused(403, f"the key {access.caller.name!r} may read only: ask with one that may write")
+        access.check_write()
         return self.library.within(access.scope)
 
 
