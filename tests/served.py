@@ -99,9 +99,14 @@ class Served:
 
 @contextmanager
 def served(
-    store: Path | Store, *, embedder: Embedder | None, options: ServeSettings | None = None, llm: Llm | None = None, **settings: object
+    store: Path | str | Store,
+    *,
+    embedder: Embedder | None,
+    options: ServeSettings | None = None,
+    llm: Llm | None = None,
+    **settings: object,
 ) -> Iterator[Served]:
-    """A service over the store in a folder, or over a store. `settings` beside those of the service."""
+    """A service over the store in a folder or at a URL, or over a store. `settings` beside those of the service."""
     options = (options or ServeSettings()).model_copy(update={"port": 0})
     configured = Settings.model_validate({"serve": options, "embed": {"model": "none"}, **settings})
     running: list[Served] = []
@@ -109,7 +114,7 @@ def served(
     listening = bind(options)
 
     async def run() -> None:
-        if isinstance(store, Path):
+        if isinstance(store, Path | str):
             library = Library.open(store, embedder=embedder, llm=llm, options=configured)
         else:
             library = Library(store, embedder=embedder, llm=llm, options=configured)
@@ -142,3 +147,21 @@ def put_notes(client: httpx.Client) -> None:
         own = {"format": "code", "kind": "code", "language": "python"} if is_code else {"format": "markdown"}
         answer = client.put(f"/items/{path}", json={"text": text, "source_ref": path, **own})
         assert answer.status_code == 200, answer.text
+
+
+def used(service: Served) -> None:
+    """Everything once, over whichever store."""
+    with service.client() as client:
+        put_notes(client)
+        found = client.post("/retrieval/search", json={"query": "how are backups encrypted?", "limit": 1}).json()
+        assert [each["node_id"] for each in found] == ["docs/backups.md"]
+        assert "rotating key" in client.post("/retrieval/context", json={"query": "how are backups encrypted?"}).json()["text"]
+        assert client.post("/retrieval/graph", json={"start_node": "docs/backups.md"}).json()["nodes"]
+        kept = client.post("/memories", params={"scope": "ann"}, json={"text": "Acme asked why invoice 789 came late."}).json()
+        recalled = client.post("/memories/recall", params={"scope": "ann"}, json={"query": "what did Acme ask?"}).json()
+        assert [each["id"] for each in recalled["memories"]] == [kept["id"]]
+        assert client.get("/memories").json()["memories"] == []
+        assert client.get("/status").json()["scopes"] == ["ann", "default"]
+        assert client.delete("/items/docs/backups.md").status_code == 200
+        left = client.post("/retrieval/search", json={"query": "how are backups encrypted?"}).json()
+        assert "docs/backups.md" not in [each["node_id"] for each in left]

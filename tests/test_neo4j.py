@@ -50,6 +50,7 @@ from recollect.testing.cases import (
 )
 from recollect.textquery import Boolean, Phrase, Prefix, Term
 from recollect.understand.text import parse as understood
+from served import model, served, used
 
 HOSTILE = [
     "' OR 1=1 //",
@@ -781,3 +782,9 @@ def test_a_glob_within_names_has_few_expressions_or_none() -> None:
     assert backtracking_regexes_of("src/**/*.py") == backtracking_regexes_of("src/**/*.py")
     assert len(backtracking_regexes_of("a**/b") or ()) == 2
     assert backtracking_regexes_of("a**/b" * 9) is None
+
+
+def test_the_service_runs_on_it(neo4j_url: str) -> None:
+    with served(neo4j_url, embedder=model()) as service:
+        used(service)
+        assert service.client().get("/status").json()["store"] == "neo4j"

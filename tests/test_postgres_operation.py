@@ -29,6 +29,7 @@ from recollect.model import Batch, Edge, Entry, Item
 from recollect.settings import EmbedSettings, PostgresSettings, Settings
 from recollect.stores.postgres.store import PostgresStore
 from recollect.textquery import Boolean, Term
+from served import model, served, used
 
 if TYPE_CHECKING:
     pass
@@ -585,3 +586,11 @@ def test_closing_in_one_loop_lets_go_of_the_connections_of_another_that_runs(url
 
     asyncio.run(run())
     library.close()
+
+
+def test_the_service_runs_on_it_and_shows_no_password(url: str) -> None:
+    with served(url, embedder=model()) as service:
+        used(service)
+        told = service.client().get("/status").text
+    assert '"store":"postgresql"' in told
+    assert url not in told

@@ -58,7 +58,7 @@ async def _status(library: Library, access: Access) -> StatusAnswer:
         scope=library.scope,
         scopes=sorted(names),
         may_write=access.may_write,
-        store=found.url.partition("://")[0].partition("+")[0] if "://" in found.url else "sqlite",
+        store=_kind(found.url),
         items=found.items,
         kinds=kinds,
         chunks=found.chunks,
@@ -71,3 +71,9 @@ async def _status(library: Library, access: Access) -> StatusAnswer:
         profile=library.settings.search.profile,
         metrics=library.metrics(),
     )
+
+
+def _kind(url: str) -> str:
+    """What a store is, by its URL; a folder is the embedded one."""
+    scheme = url.partition("://")[0].partition("+")[0] if "://" in url else "sqlite"
+    return {"bolt": "neo4j", "postgres": "postgresql"}.get(scheme, scheme)
