@@ -89,7 +89,7 @@ def test_vectors_taken_over_are_those_of_their_texts(library: SyncLibrary, model
     report = library.index(file)
     assert report.chunks_reused == 3
     [passages] = library._portal.run(library.library.store.passages_of("default", ["few.py"])).values()
-    cutter = library.library._reader.cutter()
+    cutter = library.library._parts.reader.cutter()
     texts = cutter.texts(library.get("few.py"), passages.chunks)
     vectors, words = cutter.made_of(texts)
     np.testing.assert_allclose(passages.vectors, vectors, atol=1e-3)

@@ -7,7 +7,6 @@ from argparse import Namespace
 from typing import TYPE_CHECKING, Any
 
 from ..errors import InvalidInput, MissingExtra
-from ..request import check_scope
 from .grammar import add_verb
 from .screen import Screen
 from .verbs import WORKED
@@ -70,6 +69,7 @@ async def serve(library: Library, args: Namespace, screen: Screen) -> int:
 
 async def key(settings: Settings, args: Namespace, screen: Screen) -> int:
     """Show a new key, and what the settings keep of it."""
+    from ..request import check_scope
     from ..serve_settings import MAX_NAME, KeySettings
     from .keys import new_key
 
