@@ -154,7 +154,8 @@ def _carried_out(work: Callable[[Namespace, Screen], Coroutine[Any, Any, int]], 
 
     running = interruptible()
     try:
-        return asyncio.run(running)
+        with asyncio.Runner(loop_factory=args.loop()) as runner:
+            return runner.run(running)
     finally:
         # An interrupt may come before it has begun.
         running.close()

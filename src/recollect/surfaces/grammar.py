@@ -16,8 +16,12 @@ def add_verb(
     verb: ArgumentParser = each.add_parser(
         name, help=said, description=described, epilog=epilog, formatter_class=RawDescriptionHelpFormatter, allow_abbrev=False
     )
-    verb.set_defaults(opens=opens, writes=writes, creates=False, needs_model=model)
+    verb.set_defaults(opens=opens, writes=writes, creates=False, needs_model=model, loop=usual_loop)
     return verb
+
+
+def usual_loop() -> None:
+    """What makes the event loop of a verb: Python's own, where it is none."""
 
 
 def time_value(text: str) -> datetime:

@@ -20,6 +20,7 @@ from ...errors import RecollectError
 from ...library import Library
 from ...serve_settings import ServeSettings
 from ...settings import Settings
+from ..serving import fast_loop
 from .peers import Peer
 
 log = logging.getLogger("recollect.service")
@@ -128,7 +129,8 @@ def work(settings: Settings, url: str, scope: str, options: ServeSettings, peer:
 
     with logged(options.log, content=settings.telemetry.content):
         try:
-            asyncio.run(run())
+            with asyncio.Runner(loop_factory=fast_loop()) as runner:
+                runner.run(run())
         except RecollectError as error:
             log.error("worker %d cannot go on: %s", peer.number, error)
             sys.exit(ENDED_BADLY)
