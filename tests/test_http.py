@@ -279,6 +279,9 @@ def test_the_numbers_are_for_prometheus(client: httpx.Client) -> None:
     assert 'recollect_search_stage_seconds_count{stage="text"}' in text
     assert 'recollect_http_running{lane="asking"}' in text
     assert "process_resident_memory_bytes" in text
+    for path, route in (("/", "/"), ("/page/icon.svg", "/page/{name}"), ("/made/up", "other"), ("/mcp", "/mcp")):
+        client.get(path)
+        assert f'method="GET",route="{route}"' in client.get("/metrics").text
     assert "trains" not in text
 
 

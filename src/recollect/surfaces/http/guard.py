@@ -30,6 +30,8 @@ log = logging.getLogger("recollect.access")
 
 OPEN: Final = ("/health", "/docs", "/openapi.json", "/page/")
 """What anybody may have who reaches the service, without a key and at once: it tells nothing of what is stored."""
+PLAIN: Final = ("/", "/docs", "/mcp", "/openapi.json")
+"""Addresses that are not among the described routes."""
 NUMBERS: Final = "/metrics"
 """What needs a key and is told at once: how things stand is asked when there is much to do."""
 GRACE_S: Final = 2.0
@@ -155,7 +157,7 @@ class Guard:
 
     def _tell(self, scope: Scope, answer: _Answer, took_s: float) -> None:
         """One line in the log, and the numbers."""
-        route = getattr(scope.get("route"), "path", None) or "other"
+        route = _route(scope)
         self._watching.answered(scope["method"], route, answer.status, took_s)
         access = scope.get("state", {}).get("access")
         facts: dict[str, Any] = {
@@ -167,6 +169,13 @@ class Guard:
         }
         level = logging.WARNING if answer.status >= 500 else logging.INFO
         log.log(level, "%s %s %d in %.1f ms", scope["method"], route, answer.status, took_s * 1000, extra=facts)
+
+
+def _route(scope: Scope) -> str:
+    """What a request is counted under: never what a caller made up."""
+    found: str | None = getattr(scope.get("route"), "path", None)
+    path: str = scope["path"]
+    return found or (path if path in PLAIN else "/page/{name}" if path.startswith("/page/") else "other")
 
 
 class _Gone(Exception):
