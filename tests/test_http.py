@@ -191,6 +191,15 @@ def test_many_items_are_taken_in_and_bad_lines_are_told(client: httpx.Client) ->
         assert client.delete(f"/items/{name}").status_code == 200
 
 
+def test_a_body_of_which_nothing_is_taken_in_is_refused(client: httpx.Client) -> None:
+    lines = {"Content-Type": "application/x-ndjson"}
+    for path in ("/items", "/memories"):
+        said = problem(client.post(path, content=b"garbage\nmore", headers=lines), 422)
+        assert said.startswith("nothing was taken in: body:1")
+        assert said.endswith("and 1 more")
+    assert "the body has the id 'y', and the address 'x'" in problem(client.put("/items/x", json={"id": "y", "text": "Mine."}), 422)
+
+
 def test_a_path_of_a_caller_is_a_name_and_never_a_file(client: httpx.Client) -> None:
     for path in ("/items//etc/passwd", "/items/..%2F..%2Fetc%2Fpasswd", "/page/..%2Fhttp%2Fapp.py", "/page/%2Fetc%2Fpasswd"):
         problem(client.get(path), 404)
@@ -217,6 +226,8 @@ def test_memories_are_kept_recalled_and_forgotten(client: httpx.Client) -> None:
     many = client.post("/memories", params=scope, content=lines, headers={"Content-Type": "application/x-ndjson"}).json()
     assert len(many["remembered"]) == 2
     assert [each["ref"].split(":")[:2] for each in many["problems"]] == [["body", "3"]]
+    how = client.post("/memories", params={"scope": "how"}, json={"trigger": "a rush order comes in", "action": "call the warehouse"})
+    assert how.json()["type"] == "procedural"
     asked = {"query": "What did Acme ask last month?", "at": "2024-03-05"}
     found = AugmentedContext.model_validate(client.post("/memories/recall", params=scope, json=asked).json())
     assert found.memories[0].id == kept["id"]
@@ -245,7 +256,8 @@ def test_the_time_line_goes_back_page_by_page_and_misses_none_of_one_time(client
     client.post("/memories", params=scope, content=lines, headers={"Content-Type": "application/x-ndjson"})
     pages, before = [], None
     while True:
-        page = client.get("/memories", params=scope | {"limit": 2} | ({"before": before} if before else {})).json()
+        # As it stands, without encoding anything.
+        page = client.get(f"/memories?scope=line&limit=2{f'&before={before}' if before else ''}").json()
         pages.append([(each["at"][:10], each["text"]) for each in page["memories"]])
         if (before := page["next"]) is None:
             break
@@ -347,8 +359,8 @@ def test_what_is_no_json_object_is_told_as_such(client: httpx.Client, content: b
 
 
 def test_what_is_not_there_is_told_as_such(client: httpx.Client) -> None:
-    assert "there is no such address" in problem(client.get("/nothing"), 404)
-    problem(client.get("/retrieval/search"), 405)
+    assert "there is no address '/nothing'" in problem(client.get("/nothing"), 404)
+    assert problem(client.get("/retrieval/search"), 405) == "GET is not taken at '/retrieval/search': use POST"
     assert "there is no node 'nobody'" in problem(client.post("/retrieval/graph", json={"start_node": "nobody"}), 404)
     assert "nobody" in problem(client.post("/retrieval/similar", json={"document_id": "nobody"}), 404)
 

@@ -68,6 +68,7 @@ def test_it_serves_an_empty_folder_and_ends_when_told(tmp_path: Path) -> None:
     lines = [json.loads(line) for line in (tmp_path / "log").read_text().splitlines() if line.startswith("{")]
     assert [(line["route"], line["status"]) for line in lines] == [("/status", 200), ("/items/{item_id:path}", 200)]
     assert all(line["request_id"] for line in lines)
+    assert "is empty: `recollect index PATH` fills it" in (tmp_path / "log").read_text()
 
 
 def test_it_ends_by_ctrl_c_too(tmp_path: Path) -> None:

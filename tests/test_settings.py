@@ -294,3 +294,13 @@ def test_weights_of_memory_that_are_not_written_are_the_default_ones(write: Writ
     assert strategies.analytical == Settings().memory.strategies.analytical
     variable = {"RECOLLECT_MEMORY_STRATEGIES_ANALYTICAL_IMPORTANCE": "0.1"}
     assert load(write(""), variable).memory.strategies.analytical.importance == 0.1
+
+
+def test_a_section_that_is_there_twice_is_told_and_none_is_lost(tmp_path: Path) -> None:
+    file = tmp_path / "recollect.yaml"
+    file.write_text("serve:\n  port: 1\nstore: x\nserve:\n  host: localhost\n")
+    with pytest.raises(InvalidInput, match="line 4, column 1: 'serve' is there twice: put both under one"):
+        load(file, {})
+    file.write_text("serve:\n  port: 1\n  port: 2\n")
+    with pytest.raises(InvalidInput, match="'port' is there twice"):
+        load(file, {})

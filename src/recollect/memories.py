@@ -66,11 +66,26 @@ def _has_zone(text: str) -> bool:
     return False
 
 
+OWN: Final[Mapping[str, MemoryType]] = {
+    "subject": "semantic",
+    "predicate": "semantic",
+    "object": "semantic",
+    "confidence": "semantic",
+    "trigger": "procedural",
+    "action": "procedural",
+    "covers": "summary",
+}
+"""Fields of a memory that those of one type have."""
+
+
 class NewMemory(Section):
     """Something to remember. What each type needs: a text (episodic, summary); subject, predicate and object (semantic); trigger and
     action (procedural)."""
 
-    type: MemoryType = Field(default="episodic", description="What happened, a fact, how something is done, or what several come to.")
+    type: MemoryType = Field(
+        default="episodic",
+        description="What happened, a fact, how something is done, or what several come to; by what else is given where it is left out.",
+    )
     text: str | None = Field(default=None, max_length=10_000_000, description="What is remembered; of facts and procedures it is made.")
     id: str | None = Field(default=None, min_length=1, max_length=512, description="Its id; made of what it says where none is given.")
     title: str | None = Field(default=None, description="What it is called, where it is called anything.")
@@ -93,6 +108,15 @@ class NewMemory(Section):
         default=None, min_length=1, description="Of a summary: what it sums up, such as 'session', 'global' or an entity."
     )
 
+    @model_validator(mode="before")
+    @classmethod
+    def _typed(cls, values: Any) -> Any:
+        """With the type that follows from what is given, where none is."""
+        if not isinstance(values, Mapping) or "type" in values:
+            return values
+        found = next((type_ for name, type_ in OWN.items() if values.get(name) is not None), "episodic")
+        return {**values, "type": found}
+
     @field_validator("at", mode="before")
     @classmethod
     def _at(cls, value: Any, info: ValidationInfo) -> Any:
@@ -105,9 +129,7 @@ class NewMemory(Section):
         for name in needed:
             if not (getattr(self, name) or "").strip():
                 raise InvalidInput(f"a memory of type {self.type!r} needs {' and '.join(map(repr, needed))}: {name!r} is missing")
-        own = {"subject": "semantic", "predicate": "semantic", "object": "semantic", "confidence": "semantic"}
-        own |= {"trigger": "procedural", "action": "procedural", "covers": "summary"}
-        for name, type_ in own.items():
+        for name, type_ in OWN.items():
             if getattr(self, name) is not None and type_ != self.type:
                 raise InvalidInput(
                     f"{name!r} is of a memory of type {type_!r}, and this is {self.type!r}: leave it out, or change the type"

@@ -234,8 +234,19 @@ def _read(path: Path, *, required: bool) -> dict[str, Any]:
         return {}
     import yaml
 
+    class Loader(yaml.SafeLoader):
+        """Takes no key twice: YAML would let the last one win without a word."""
+
+        def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict[Any, Any]:
+            seen: set[str] = set()
+            for key, _ in node.value:
+                if key.value in seen:
+                    raise yaml.MarkedYAMLError(problem=f"{key.value!r} is there twice: put both under one", problem_mark=key.start_mark)
+                seen.add(key.value)
+            return super().construct_mapping(node, deep)
+
     try:
-        found = yaml.safe_load(path.read_text(encoding="utf-8"))
+        found = yaml.load(path.read_text(encoding="utf-8"), Loader)
     except OSError as error:
         raise InvalidInput(f"the settings file {str(path)!r} cannot be read: {error.strerror}") from None
     except (yaml.YAMLError, UnicodeDecodeError) as error:

@@ -24,7 +24,8 @@ class Place(NamedTuple):
     seen: int
 
     def __str__(self) -> str:
-        return f"{self.at.isoformat()}{MARK}{self.seen}"
+        # With a Z, as it stands in an address: a + there is a space.
+        return f"{self.at.astimezone(UTC).replace(tzinfo=None).isoformat()}Z{MARK}{self.seen}"
 
 
 async def timeline(store: Store, scope: str, types: Sequence[MemoryType], *, limit: int, before: str | None = None) -> TimeLine:

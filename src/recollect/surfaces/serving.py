@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import json
 from argparse import Namespace
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
-from ..errors import InvalidInput, MissingExtra
+from ..errors import InvalidInput, MissingExtra, RecollectError
 from .grammar import add_verb
 from .screen import Screen
 from .verbs import WORKED
@@ -25,6 +26,7 @@ others than this machine need a key: `recollect key NAME` makes one, and the set
 KEY_EPILOG = """\
 the key itself goes to stderr, once, and is kept nowhere; what the settings keep of it, its hash, goes to stdout, as recollect.yaml has it:
   recollect key ci --scope docs --scope notes --write
+a further one goes under the same `keys:`, as one more entry of the list.
 """
 
 
@@ -68,6 +70,12 @@ async def serve(library: Library, args: Namespace, screen: Screen) -> int:
     except ImportError as error:
         raise MissingExtra(f"`recollect serve` ({error.name})", "serve") from None
     options = library.settings.serve.model_copy(update=given)
+
+    with suppress(RecollectError):  # A database that is away may come back: requests are told until then.
+        if not (await library.status()).items:
+            screen.note(
+                f"scope {library.scope!r} of {library.store.url} is empty: `recollect index PATH` fills it, also while it is served"
+            )
 
     def told(address: str) -> None:
         screen.note(f"serving {library.store.url} at {address}: the page is {address}/, MCP {address}/mcp; Ctrl-C ends it")

@@ -14,7 +14,7 @@ from starlette.responses import Response
 from starlette.routing import Route
 from starlette.types import ASGIApp
 
-from ...errors import RecollectError
+from ...errors import InvalidInput, RecollectError
 from ...library import Library
 from ...serve_settings import ServeSettings
 from ..mcp.streamable import HttpApp
@@ -91,7 +91,7 @@ async def _failed(_: Request, __: Exception) -> Response:
     return unexpected()
 
 
-async def _refused(_: Request, error: Exception) -> Response:
+async def _refused(request: Request, error: Exception) -> Response:
     """Whatever is wrong with a request, as a problem."""
     match error:
         case RecollectError():
@@ -99,9 +99,14 @@ async def _refused(_: Request, error: Exception) -> Response:
         case RequestValidationError():
             first = error.errors()[0]
             name = next(each for each in reversed(first["loc"]) if isinstance(each, str))
-            return response_to(Refused(422, f"{name} is {first['input']!r:.80}: {first['msg'][:1].lower()}{first['msg'][1:]}"))
+            return response_to(InvalidInput(f"{name} is {first['input']!r:.80}: {first['msg'][:1].lower()}{first['msg'][1:]}"))
+        case HTTPException(status_code=404):
+            return response_to(Refused(404, f"there is no address {request.url.path!r:.200}: /docs has those there are"))
+        case HTTPException(status_code=405):
+            taken = (error.headers or {}).get("Allow", "")
+            said = f"{request.method} is not taken at {request.url.path!r:.200}: use {taken or 'another'}"
+            return response_to(Refused(405, said, error.headers))
         case HTTPException():
-            said = {404: "there is no such address: /openapi.json has those there are", 405: "that address is not used so"}
-            return response_to(Refused(error.status_code, said.get(error.status_code, error.detail), error.headers))
+            return response_to(Refused(error.status_code, error.detail, error.headers))
         case _:
             raise error

@@ -66,6 +66,9 @@ def describe(app: FastAPI, bodies: tuple[type[BaseModel], ...]) -> dict[str, Any
 
 def _complete(path: str, operation: dict[str, Any]) -> None:
     operation["responses"].pop("422", None)
+    content = operation["responses"]["200"].get("content", {})
+    if len(content) > 1:
+        content.pop("application/json", None)  # FastAPI's default, beside events and plain text.
     operation["responses"]["default"] = {"description": "What went wrong.", "content": problems.schema()}
     operation["security"] = [{"key": []}, {}]
     if path not in WITHOUT_SCOPE:

@@ -17,7 +17,7 @@ from ...spans import Span, is_place
 from .answers import BulkAnswer, DeletedAnswer, ItemAnswer, PutAnswer, SpanAnswer, answered, bulk_answer, item_answer
 from .bodies import RecordBody
 from .describing import takes, takes_lines
-from .service import Service, lines_of
+from .service import Service, check_any, lines_of
 
 BODIES: Final = (RecordBody,)
 
@@ -55,7 +55,9 @@ def routes(service: Service) -> APIRouter:
     @router.post("", openapi_extra=takes_lines(), response_model=BulkAnswer)
     async def bulk(request: Request) -> Response:
         """Keep many items, a record on each line. A bad line is told by number, and the rest goes on."""
-        return answered(bulk_answer(await service.writing(request).import_records(lines_of(request), name="body")))
+        report = await service.writing(request).import_records(lines_of(request), name="body")
+        check_any(report.problems, report.added + report.changed + report.unchanged)
+        return answered(bulk_answer(report))
 
     return router
 
@@ -64,9 +66,11 @@ async def _put(library: Library, item_id: str, body: bytes) -> PutAnswer:
     if mended(item_id) != item_id:
         raise InvalidInput(f"the id is {item_id!r:.80}, which cannot be kept as it is: leave out what is no character")
     try:
-        record = parsed(body) | {"id": item_id}
+        record = parsed(body)
     except Bad as bad:
         raise InvalidInput(f"the body is no record: {bad.reason} (column {bad.column})") from None
+    if record.setdefault("id", item_id) != item_id:
+        raise InvalidInput(f"the body has the id {record['id']!r:.80}, and the address {item_id!r:.80}: leave it out of the body")
     report = await library.import_records([json.dumps(record)], name="body")
     if report.problems:
         raise InvalidInput(report.problems[0].reason)

@@ -14,7 +14,7 @@ from ...memories import AugmentedContext, Feedback, MemoryType, NewMemory, Recal
 from .answers import BadLine, DeletedAnswer, EntitiesAnswer, EntityAnswer, RememberedAnswer, answered, entity_answer
 from .bodies import EntityBody, FeedbackBody, taken
 from .describing import takes
-from .service import Service, is_bulk, lines_of
+from .service import Service, check_any, is_bulk, lines_of
 
 BODIES: Final = (NewMemory, Recall, FeedbackBody, EntityBody)
 
@@ -31,6 +31,7 @@ def routes(service: Service) -> APIRouter:
         if not is_bulk(request):
             return answered(await memory.remember(await taken(request, NewMemory, zone=zone)))
         made, problems = await memory.import_memories(lines_of(request), name="body")
+        check_any(problems, len(made))
         return answered(RememberedAnswer(remembered=made, problems=[BadLine(ref=each.ref, reason=each.reason) for each in problems]))
 
     @router.get("", response_model=TimeLine)

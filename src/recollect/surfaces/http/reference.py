@@ -55,7 +55,17 @@ def _fields(schema: Mapping[str, Any], schemas: Mapping[str, Any], under: str = 
 
 def _row(name: str, schema: Mapping[str, Any], said: str, *, required: bool) -> str:
     needed = " <em>required</em>" if required else ""
-    return f"<tr><td><code>{escape(name)}</code>{needed}<td>{_type(schema)}<td>{escape(said)}</tr>"
+    return f"<tr><td><code>{escape(name)}</code>{needed}<td>{_type(schema)}{_limits(schema)}<td>{escape(said)}</tr>"
+
+
+def _limits(schema: Mapping[str, Any]) -> str:
+    """The least and the most, and what it is where it is left out."""
+    number: Mapping[str, Any] = next((each for each in schema.get("anyOf", [schema]) if "minimum" in each or "maximum" in each), {})
+    ends = [f"{word} {number[name]}" for name, word in (("minimum", "from"), ("maximum", "to")) if name in number]
+    default = schema.get("default")
+    left_out = f"else {escape(str(default))}" if default not in (None, "", [], {}) else ""
+    said = ", ".join(filter(None, (" ".join(ends), left_out)))
+    return f" <small>{said}</small>" if said else ""
 
 
 def _type(schema: Mapping[str, Any]) -> str:

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
 from typing import IO
 
 from starlette.requests import Request
 
+from ...errors import InvalidInput
+from ...ingest import Problem
 from ...library import Library
 from ...serve_settings import ServeSettings
 from .access import Access
@@ -51,3 +53,10 @@ def is_bulk(request: Request) -> bool:
     from .guard import NDJSON
 
     return request.headers.get("content-type", "").partition(";")[0].strip().lower() in NDJSON
+
+
+def check_any(problems: Sequence[Problem], taken: int) -> None:
+    """Refuse a body of which no line could be taken in."""
+    if problems and not taken:
+        more = f", and {len(problems) - 1} more" if len(problems) > 1 else ""
+        raise InvalidInput(f"nothing was taken in: {problems[0].ref}: {problems[0].reason}{more}")

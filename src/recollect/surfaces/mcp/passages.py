@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Final
 
@@ -48,14 +48,21 @@ async def context(library: Library, asked: Context) -> Answer:
 
 def _fitted(library: Library, made: AssembledContext, left_out: Sequence[Missing], max_tokens: int) -> str:
     """The text with what is to be said of it, as far as there is room: notes, then what was left out, which the data has whole."""
-    told = [f"- {code_name(each.id)}: {each.reason}" for each in left_out]
-    for many in range(min(TOLD, len(told)), -1, -1):
-        more = [f"- and {len(told) - many} more"] if many < len(told) else []
-        listed = "\n".join(["Not here, or not whole (`context` takes these as ids):", *told[:many], *more])
-        text = "\n\n".join([made.text, *made.notes, *([listed] if told else [])])
+    for listed in _listings(left_out):
+        text = "\n\n".join(filter(None, [made.text, *made.notes, listed]))
         if tokens_of(library, text) <= max_tokens:
             return text
     return made.text
+
+
+def _listings(left_out: Sequence[Missing]) -> Iterator[str]:
+    """What was left out as it may be told, the longest first: some with their reasons, then some by their ids alone, then nothing."""
+    with_reasons = [f"- {code_name(each.id)}: {each.reason}" for each in left_out]
+    for told in (with_reasons, [f"- {code_name(each.id)}" for each in left_out]):
+        for many in range(min(TOLD, len(told)), 0, -1):
+            more = [f"- and {len(told) - many} more"] if many < len(told) else []
+            yield "\n".join(["Not here, or not whole (`context` takes these as ids):", *told[:many], *more])
+    yield ""
 
 
 def _passage(passage: ContextPassage) -> Passage:
