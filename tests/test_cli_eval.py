@@ -181,10 +181,10 @@ def test_few_results_are_shown_with_the_measures_they_allow(here: Path, run: Run
 
 
 def test_an_interrupt_before_the_work_begins_leaves_no_warning(here: Path, run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
-    def interrupted(_: object) -> None:
+    def interrupted(*_: object) -> None:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("asyncio.run", interrupted)
+    monkeypatch.setattr("asyncio.Runner.run", interrupted)
     with warnings.catch_warnings(record=True) as told:
         warnings.simplefilter("always")
         assert run("eval", "pets") == (130, "", "recollect: stopped\n")
