@@ -231,7 +231,8 @@ def test_turns_come_in_order_and_are_handed_on() -> None:
     asyncio.run(run())
 
 
-def test_who_leaves_just_before_a_turn_is_handed_on_is_passed_over() -> None:
+@pytest.mark.parametrize("leaves_first", [False, True], ids=["the turn had come", "the turn had not come"])
+def test_a_turn_is_not_lost_to_somebody_who_leaves_at_that_moment(leaves_first: bool) -> None:
     async def run() -> None:
         turns = Turns(1, 2)
         first = turns.turn()
@@ -243,28 +244,9 @@ def test_who_leaves_just_before_a_turn_is_handed_on_is_passed_over() -> None:
 
         second, third = asyncio.ensure_future(work()), asyncio.ensure_future(work())
         await asyncio.sleep(0)
-        second.cancel()
-        await first.__aexit__(None, None, None)  # The second one has left, and does not know yet.
-        await asyncio.gather(second, third, return_exceptions=True)
-        assert second.cancelled()
-        assert (third.exception(), turns.running, turns.waiting) == (None, 0, 0)
-
-    asyncio.run(run())
-
-
-def test_a_turn_that_comes_to_somebody_who_left_is_not_lost() -> None:
-    async def run() -> None:
-        turns = Turns(1, 2)
-        first = turns.turn()
-        await first.__aenter__()
-
-        async def work() -> None:
-            async with turns.turn():
-                pass
-
-        second, third = asyncio.ensure_future(work()), asyncio.ensure_future(work())
-        await asyncio.sleep(0)
-        await first.__aexit__(None, None, None)  # The second one's turn has come, and it does not know yet.
+        if leaves_first:
+            second.cancel()
+        await first.__aexit__(None, None, None)  # The second one's turn comes, or is passed over; it does not know yet.
         second.cancel()
         await asyncio.gather(second, third, return_exceptions=True)
         assert second.cancelled()

@@ -10,6 +10,7 @@ from pydantic import BaseModel
 
 from ... import __version__
 from . import problems
+from .lanes import NDJSON
 
 REF: Final = "#/components/schemas/{model}"
 SCOPE: Final = {
@@ -20,7 +21,6 @@ SCOPE: Final = {
     "schema": {"type": "string", "minLength": 1, "maxLength": 256},
 }
 WITHOUT_SCOPE: Final = ("/health", "/metrics")
-NDJSON: Final = "application/x-ndjson"
 
 
 def takes(model: type[BaseModel], *, lines: bool = False) -> dict[str, Any]:
@@ -34,7 +34,7 @@ def takes_lines() -> dict[str, Any]:
 
 
 def _lines() -> dict[str, Any]:
-    return {NDJSON: {"schema": {"type": "string", "description": "A JSON object on each line."}}}
+    return {NDJSON[0]: {"schema": {"type": "string", "description": "A JSON object on each line."}}}
 
 
 def gives_events(*names: str) -> dict[int | str, dict[str, Any]]:

@@ -22,7 +22,7 @@ from ...errors import DeadlineExceeded, RecollectError
 from ...serve_settings import ServeSettings
 from ...telemetry import continued, request_id
 from .access import Door
-from .lanes import BULK, Lane, lane_of
+from .lanes import BULK, Lane, is_lines, lane_of
 from .problems import GONE, Refused, response_to, unexpected
 from .watching import Watching
 
@@ -38,7 +38,6 @@ GRACE_S: Final = 2.0
 """The library is late at its own deadline, and says so better; this much later the service ends a request itself."""
 IN_MEMORY: Final = 1_000_000
 """Bytes of a body that are held in memory; more of them are in a file that has no name."""
-NDJSON: Final = ("application/x-ndjson", "application/ndjson", "application/jsonl", "application/x-jsonlines")
 _NAME: Final = re.compile(r"[\w.:-]{1,64}", re.ASCII)
 
 
@@ -99,7 +98,7 @@ class Guard:
         asked = dict(parse_qsl(scope["query_string"].decode("latin-1"), keep_blank_values=True)).get("scope")
         access = self._door.access(caller, asked)
         scope.setdefault("state", {})["access"] = access
-        is_bulk = scope["method"] == "POST" and path in BULK and headers.get("content-type", "").partition(";")[0].strip().lower() in NDJSON
+        is_bulk = scope["method"] == "POST" and path in BULK and is_lines(headers)
         if is_bulk:
             access.check_write()  # Before a gigabyte is taken in of somebody who may not send any.
         with SpooledTemporaryFile(IN_MEMORY) as body:

@@ -5,6 +5,7 @@ So nobody who only asks waits behind an import, and a model that takes its time 
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Final, Literal
 
@@ -14,6 +15,7 @@ LaneName = Literal["asking", "answering", "writing"]
 BULK: Final = ("/items", "/memories")
 WRITING: Final = (*BULK, "/entities", "/memories/feedback")
 """What is posted there is kept, whoever waits for the answer; so is whatever is put or deleted."""
+NDJSON: Final = ("application/x-ndjson", "application/ndjson", "application/jsonl", "application/x-jsonlines")
 ANSWERING: Final = "/retrieval/ask"
 
 
@@ -29,6 +31,11 @@ class Lane:
     def setting(self) -> str:
         """What sets how long that is."""
         return {"asking": "serve.timeout_s", "answering": "llm.answer_timeout_s", "writing": "serve.write_timeout_s"}[self.name]
+
+
+def is_lines(headers: Mapping[str, str]) -> bool:
+    """Whether a body is JSON Lines, by what is said of it."""
+    return headers.get("content-type", "").partition(";")[0].strip().lower() in NDJSON
 
 
 def lane_of(method: str, path: str) -> LaneName:

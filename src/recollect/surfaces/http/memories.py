@@ -14,7 +14,8 @@ from ...memories import AugmentedContext, Feedback, MemoryType, NewMemory, Recal
 from .answers import BadLine, DeletedAnswer, EntitiesAnswer, EntityAnswer, RememberedAnswer, answered, entity_answer
 from .bodies import EntityBody, FeedbackBody, taken
 from .describing import takes
-from .service import Service, check_any, is_bulk, lines_of
+from .lanes import is_lines
+from .service import Service, check_any, lines_of
 
 BODIES: Final = (NewMemory, Recall, FeedbackBody, EntityBody)
 
@@ -28,7 +29,7 @@ def routes(service: Service) -> APIRouter:
     async def remember(request: Request) -> Response:
         """Keep a memory, or one on each line."""
         memory = service.writing(request).memory
-        if not is_bulk(request):
+        if not is_lines(request.headers):
             return answered(await memory.remember(await taken(request, NewMemory, zone=zone)))
         made, problems = await memory.import_memories(lines_of(request), name="body")
         check_any(problems, len(made))

@@ -48,13 +48,6 @@ def lines_of(request: Request) -> IO[bytes]:
     return body
 
 
-def is_bulk(request: Request) -> bool:
-    """Whether the body is JSON Lines."""
-    from .guard import NDJSON
-
-    return request.headers.get("content-type", "").partition(";")[0].strip().lower() in NDJSON
-
-
 def check_any(problems: Sequence[Problem], taken: int) -> None:
     """Refuse a body of which no line could be taken in."""
     if problems and not taken:

@@ -7,7 +7,6 @@ from typing import Any
 from ...assemble.writing import code_name
 from ...errors import InvalidInput
 from ...library import Library
-from ...memories import MemoryType
 from ...shapes import shown
 from ..remembering import remembered_text
 from .answer import Answer
@@ -18,7 +17,8 @@ from .given import Kept, Mark, Missing, Recalled
 async def remember(library: Library, asked: Remember) -> Answer:
     """Keep one memory, of the type that its parts are of."""
     given: dict[str, Any] = {name: value for name, value in asked if value is not None}
-    made = await library.memory.remember(type=_type(asked), **given)
+    _check(asked)
+    made = await library.memory.remember(given)
     value = Kept(
         id=made.id,
         type=made.type,
@@ -30,18 +30,14 @@ async def remember(library: Library, asked: Remember) -> Answer:
     return Answer(remembered_text(made), value)
 
 
-def _type(asked: Remember) -> MemoryType:
+def _check(asked: Remember) -> None:
+    """Refuse what is nothing, or several things, in the words of the tool."""
     is_fact = any((asked.subject, asked.predicate, asked.object))
     is_procedure = any((asked.trigger, asked.action))
     if is_fact + is_procedure + (asked.covers is not None) > 1:
         raise InvalidInput("a memory is one thing: give subject, predicate and object, or trigger and action, or text and covers")
-    if is_fact:
-        return "semantic"
-    if is_procedure:
-        return "procedural"
-    if not asked.text:
+    if not (is_fact or is_procedure or asked.text):
         raise InvalidInput("there is nothing to remember: give a text, or subject, predicate and object, or trigger and action")
-    return "summary" if asked.covers else "episodic"
 
 
 async def recall(library: Library, asked: Recall) -> Answer:
